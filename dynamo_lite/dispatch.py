@@ -1,0 +1,63 @@
+"""Where every tensor call ends: without a recorder it runs a kernel, with one it is recorded."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, Final, Protocol
+
+from fx_ir.ops.registry import Operator
+
+Arguments = tuple[Any, ...]
+Keywords = Mapping[str, Any]
+
+
+class Recorder(Protocol):
+    """What a tracer offers to the lowering."""
+
+    def call(self, op: Operator, args: Arguments, kwargs: Keywords) -> Any:
+        """Applies ``op`` to values that may be fakes, real tensors, symbols and plain constants, and records it."""
+
+    def fake_of(self, value: Any) -> Any:
+        """The fake that stands for a tensor of this trace: itself, or the lifted real tensor."""
+
+
+EagerCall = Callable[[Operator, Arguments, Keywords], Any]
+
+
+class _State(threading.local):
+    recorder: Recorder | None = None
+
+
+_STATE: Final = _State()
+_EAGER: list[EagerCall] = []
+
+
+def set_eager(call: EagerCall) -> None:
+    """Registers the way to run an operator now (``torchlite`` does, when it is imported)."""
+    _EAGER[:] = [call]
+
+
+def recorder() -> Recorder | None:
+    """The recorder of this thread, or None outside tracing."""
+    return _STATE.recorder
+
+
+@contextmanager
+def recording(target: Recorder | None) -> Iterator[None]:
+    """Makes ``target`` the recorder of this thread for the block."""
+    before = _STATE.recorder
+    _STATE.recorder = target
+    try:
+        yield
+    finally:
+        _STATE.recorder = before
+
+
+def call(op: Operator, args: Arguments, kwargs: Keywords) -> Any:
+    """Runs or records ``op`` on arguments that are already bound to its schema."""
+    target = _STATE.recorder
+    if target is not None:
+        return target.call(op, args, kwargs)
+    return _EAGER[0](op, args, kwargs)

@@ -1,0 +1,100 @@
+"""The immutable description of a tensor value: what fake rules take and return."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Union
+
+from solver.sym import SymInt
+
+if TYPE_CHECKING:
+    from fx_ir.dtypes import Device, DType
+
+Size = Union[int, SymInt]
+Sizes = tuple[Size, ...]
+
+
+def contiguous_strides(shape: Sizes) -> Sizes:
+    """Row-major strides in elements; a dimension of size 0 counts as 1, as in PyTorch."""
+    strides: list[Size] = []
+    running: Size = 1
+    for size in reversed(shape):
+        strides.append(running)
+        if isinstance(size, int):
+            running = running * max(size, 1)
+        else:
+            running = running * size.at_least(1)
+    strides.reverse()
+    return tuple(strides)
+
+
+class TensorMeta:
+    """Shape, dtype, device and layout of a tensor, without data.
+
+    ``strides`` may be given as None (contiguous, computed when asked), a tuple, or a function without arguments that
+    computes them when asked. Instances are never changed after they are made.
+    """
+
+    __slots__ = ("_strides", "device", "dtype", "offset", "requires_grad", "shape")
+
+    def __init__(
+        self,
+        shape: Sizes,
+        dtype: DType,
+        device: Device,
+        strides: Sizes | Callable[[], Sizes | None] | None = None,
+        requires_grad: bool = False,
+        offset: Size = 0,
+    ) -> None:
+        self.shape = shape
+        self.dtype = dtype
+        self.device = device
+        self._strides = strides
+        self.requires_grad = requires_grad
+        self.offset = offset
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def is_plain(self) -> bool:
+        """True when the layout is known to be contiguous without asking anything."""
+        return self._strides is None
+
+    @property
+    def strides(self) -> Sizes:
+        known = self._strides
+        if callable(known):
+            known = known()
+            self._strides = known
+        return contiguous_strides(self.shape) if known is None else known
+
+    def numel(self) -> Size:
+        total: Size = 1
+        for size in self.shape:
+            total = total * size
+        return total
+
+    def like(
+        self,
+        *,
+        shape: Sizes | None = None,
+        dtype: DType | None = None,
+        strides: Sizes | Callable[[], Sizes | None] | None = None,
+        requires_grad: bool | None = None,
+        offset: Size = 0,
+    ) -> TensorMeta:
+        """A description that differs in what is named; layout and offset do not carry over."""
+        return TensorMeta(
+            self.shape if shape is None else shape,
+            self.dtype if dtype is None else dtype,
+            self.device,
+            strides,
+            self.requires_grad if requires_grad is None else requires_grad,
+            offset,
+        )
+
+    def __repr__(self) -> str:
+        sizes = ", ".join(str(size) for size in self.shape)
+        return f"{self.dtype.short}[{sizes}]"
