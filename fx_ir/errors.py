@@ -1,0 +1,92 @@
+"""Errors of the program layer."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from solver.errors import InputError, UnsupportedError, declare
+
+GRAPH_INVALID: Final = declare(
+    "graph-invalid",
+    UnsupportedError,
+    "node {node}: {problem}",
+    hint="a pass that changes the graph must keep it in order; run graph.lint() after each step to find the one that did not",
+    about="A graph breaks a rule of its own form.",
+)
+PROGRAM_INVALID: Final = declare(
+    "program-invalid",
+    UnsupportedError,
+    "node {node}: {problem}",
+    hint="undo the change of the graph that made it, or capture the program again",
+    about="The checker found that a graph or signature contradicts the operators' rules.",
+)
+PYTREE_MISMATCH: Final = declare(
+    "pytree-mismatch",
+    InputError,
+    "{where}: expected {expected}, given {given}",
+    hint="pass the same nesting of containers as in the example inputs",
+    about="Two trees that must have one structure differ.",
+)
+PYTREE_REGISTERED_TWICE: Final = declare(
+    "pytree-registered-twice",
+    InputError,
+    "{name} is registered as a pytree already",
+    hint="register a class once, next to its definition",
+    about="A pytree registration would replace another.",
+)
+PYTREE_BAD_DATACLASS: Final = declare(
+    "pytree-bad-class",
+    InputError,
+    "{name} cannot be registered as a pytree: {problem}",
+    hint="see register_dataclass and register_pytree_node for what a class must offer",
+    about="A class does not fit the registration asked for.",
+)
+PYTREE_UNKNOWN: Final = declare(
+    "pytree-unknown-class",
+    InputError,
+    "the structure holds the class {name}, which is not registered as a pytree here",
+    hint="import the module that registers {name} (register_dataclass, register_pytree_node or register_namedtuple) first",
+    about="A file or a structure names a pytree class that this process does not know.",
+)
+PYTREE_NOT_SERIALIZABLE: Final = declare(
+    "pytree-not-serializable",
+    InputError,
+    "the structure of class {name} cannot be written to a file: {problem}",
+    hint="give register_pytree_node a serialized_type_name, and to_dumpable_context and from_dumpable_context if its context is not plain JSON",
+    about="A registered class lacks what a file needs.",
+)
+PROGRAM_CALLED: Final = declare(
+    "program-called",
+    UnsupportedError,
+    "an ExportedProgram is not called itself",
+    hint="call program.module()(...) instead",
+    about="A program was called as if it were a module.",
+)
+BACKEND_UNKNOWN: Final = declare(
+    "backend-unknown",
+    InputError,
+    "there is no tensor library {name!r} here (known: {known})",
+    hint="import dynamo_lite.torchlite for NumPy, or install the extra 'torch' for PyTorch",
+    about="A program asks for a tensor library that is not loaded.",
+)
+NO_BACKEND: Final = declare(
+    "no-backend",
+    InputError,
+    "no tensor of a known library among the values given ({kinds})",
+    hint="pass tensors of dynamo_lite.torchlite or of PyTorch",
+    about="A graph was called without a tensor that tells which library runs it.",
+)
+KERNEL_MISSING: Final = declare(
+    "kernel-missing",
+    UnsupportedError,
+    "{op} has no kernel for {backend}",
+    hint="run the program on another backend, decompose the operator with run_decompositions, or register a kernel",
+    about="A backend cannot run an operator.",
+)
+NO_TORCH_BRIDGE: Final = declare(
+    "no-torch-bridge",
+    UnsupportedError,
+    "a torch.export.ExportedProgram can be made only where PyTorch is in use",
+    hint="install the extra 'torch' and import dynamo_lite.torch_bridge",
+    about="to_torch() was called without PyTorch.",
+)

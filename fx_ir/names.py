@@ -1,0 +1,86 @@
+"""Names of values: valid Python identifiers, unique in a graph, made from what computes the value."""
+
+from __future__ import annotations
+
+import builtins
+import keyword
+import re
+from collections.abc import Callable
+from typing import Any, Final
+
+_NOT_IDENTIFIER: Final = re.compile(r"[^0-9A-Za-z_]+")
+_NUMBERED: Final = re.compile(r"(.*[^_0-9])_(\d+)$")
+RESERVED: Final = frozenset(
+    {*keyword.kwlist, *dir(builtins), "device", "inf", "math", "nan", "operator", "self", "torch"}
+)
+
+# Packets whose overload belongs to the name, as PyTorch prints them.
+_KEEP_OVERLOAD: Final = frozenset({"sym_numel", "sym_size", "sym_storage_offset", "sym_stride"})
+
+_BASE_NAMES: Final[dict[Callable[..., Any], str]] = {}
+
+
+def sanitize(candidate: str) -> str:
+    """The nearest identifier to ``candidate``."""
+    name = _NOT_IDENTIFIER.sub("_", candidate) or "value"
+    return f"_{name}" if name[0].isdigit() else name
+
+
+def _base_of(target: Callable[..., Any]) -> str:
+    parts = str(target).split(".") if not hasattr(target, "__name__") else [target.__name__]
+    if len(parts) < 3:
+        return sanitize(parts[-1])
+    packet, overload = parts[-2:]
+    return sanitize(f"{packet}_{overload}" if packet in _KEEP_OVERLOAD else packet)
+
+
+def target_base_name(target: Callable[..., Any]) -> str:
+    """What values computed by ``target`` are called: ``add`` for ``aten.add.Tensor``, ``mul`` for ``operator.mul``."""
+    known = _BASE_NAMES.get(target)
+    if known is None:
+        known = _BASE_NAMES[target] = _base_of(target)
+    return known
+
+
+class Namespace:
+    """Hands out names that were not handed out before."""
+
+    __slots__ = ("_next", "_used")
+
+    def __init__(self) -> None:
+        self._used: set[str] = set()
+        self._next: dict[str, int] = {}
+
+    def create(self, candidate: str) -> str:
+        """``candidate`` if it is free, otherwise with the next free number: ``add``, ``add_1``, ``add_2``."""
+        used = self._used
+        number = self._next.get(candidate)
+        if number is None:
+            name = sanitize(candidate)
+            if name not in used and name not in RESERVED:
+                used.add(name)
+                self._next[candidate] = 1
+                return name
+            number = 1
+        base = sanitize(candidate)
+        numbered = _NUMBERED.match(base)
+        if numbered:
+            base, number = numbered.group(1), max(number, int(numbered.group(2)))
+        name = f"{base}_{number}"
+        while name in used:
+            number += 1
+            name = f"{base}_{number}"
+        self._next[candidate] = number + 1
+        used.add(name)
+        return name
+
+    def claim(self, name: str) -> bool:
+        """Takes exactly ``name``; False if it was taken already."""
+        if name in self._used:
+            return False
+        self._used.add(name)
+        return True
+
+    def release(self, name: str) -> None:
+        """Gives ``name`` back."""
+        self._used.discard(name)
