@@ -1,0 +1,256 @@
+"""Constructors of conditions. Equal comparisons of integers become one object, whatever way they were written.
+
+``p >= 0`` is divided by the common factor of its coefficients, ``p == 0`` also has its sign fixed; ``and`` and
+``or`` keep their order, because it decides what is evaluated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from solver.expr.integer import Operand, content, leading, lift, mod
+from solver.expr.nodes import (
+    FALSE,
+    TRUE,
+    Atom,
+    BoolExpr,
+    IntExpr,
+    Number,
+    bool_node,
+    constant,
+    polynomial,
+)
+
+
+def truth(value: bool) -> BoolExpr:
+    """A bool as an expression."""
+    return TRUE if value else FALSE
+
+
+def bool_symbol(name: str) -> BoolExpr:
+    """The boolean symbol of that name."""
+    return bool_node("symbol", (), name)
+
+
+def nonnegative(p: IntExpr) -> BoolExpr:
+    """``p >= 0``."""
+    if p.is_const:
+        return truth(p.const >= 0)
+    common = content(p)
+    if common > 1:
+        p = polynomial(p.const // common, {m: c // common for m, c in p.terms.items()})
+    return bool_node(">=", (p,))
+
+
+def zero(p: IntExpr) -> BoolExpr:
+    """``p == 0``."""
+    return _equality(p, "==", FALSE)
+
+
+def nonzero(p: IntExpr) -> BoolExpr:
+    """``p != 0``."""
+    return _equality(p, "!=", TRUE)
+
+
+def _equality(p: IntExpr, op: str, impossible: BoolExpr) -> BoolExpr:
+    if p.is_const:
+        return truth((p.const == 0) is (op == "=="))
+    common = content(p)
+    if common > 1:
+        if p.const % common:
+            if p.total:
+                return impossible
+            common = 1
+        p = polynomial(p.const // common, {m: c // common for m, c in p.terms.items()})
+    if leading(p) < 0:
+        p = -p
+    residue = _residue(p)
+    if residue is not None:
+        if residue is FALSE:
+            return impossible if p.total else bool_node(op, (p,))
+        assert isinstance(residue, IntExpr)
+        p = residue
+    return bool_node(op, (p,))
+
+
+def _residue(p: IntExpr) -> IntExpr | BoolExpr | None:
+    """``q % d == r`` with the constant of ``q`` moved to ``r`` and the sign of ``q`` fixed; FALSE where it cannot hold."""
+    if len(p.terms) != 1:
+        return None
+    ((mono, coef),) = p.terms.items()
+    if coef != 1 or len(mono.atoms) != 1 or mono.atoms[0].op != "%":
+        return None
+    dividend, divisor = _dividend(mono.atoms[0])
+    if not divisor.is_const or divisor.const <= 0:
+        return None
+    d, r = divisor.const, -p.const
+    if not 0 <= r < d:
+        return FALSE
+    sign = -1 if leading(dividend) < 0 else 1
+    q = polynomial(0, dividend.terms) * sign
+    return mod(q, d) - (r - dividend.const) * sign % d
+
+
+def _dividend(a: Atom) -> tuple[IntExpr, IntExpr]:
+    first, second = a.args
+    assert isinstance(first, IntExpr) and isinstance(second, IntExpr)
+    return first, second
+
+
+def _as_number(value: Number | int | float) -> Number:
+    if isinstance(value, int):
+        return constant(value)
+    if isinstance(value, float):
+        from solver.expr.floating import literal
+
+        return literal(value)
+    return value
+
+
+def _compare(op: str, a: Number | int | float, b: Number | int | float) -> BoolExpr:
+    """``a op b`` for ``<=``, ``<`` and ``==``; by Python's rules where a float takes part."""
+    x, y = _as_number(a), _as_number(b)
+    if isinstance(x, IntExpr) and isinstance(y, IntExpr):
+        if op == "==":
+            return zero(x - y)
+        return nonnegative(y - x - (op == "<"))
+    left, right = x.is_const, y.is_const
+    if left and right:
+        p, q = _const_value(x), _const_value(y)
+        return truth(p <= q if op == "<=" else p < q if op == "<" else p == q)
+    return bool_node(f"f{op}", (x, y))
+
+
+def _const_value(x: Number) -> int | float:
+    return x.const if isinstance(x, IntExpr) else x.value
+
+
+def le(a: Number | int | float, b: Number | int | float) -> BoolExpr:
+    """``a <= b``."""
+    return _compare("<=", a, b)
+
+
+def lt(a: Number | int | float, b: Number | int | float) -> BoolExpr:
+    """``a < b``."""
+    return _compare("<", a, b)
+
+
+def ge(a: Number | int | float, b: Number | int | float) -> BoolExpr:
+    """``a >= b``."""
+    return _compare("<=", b, a)
+
+
+def gt(a: Number | int | float, b: Number | int | float) -> BoolExpr:
+    """``a > b``."""
+    return _compare("<", b, a)
+
+
+def eq(a: Number | int | float, b: Number | int | float) -> BoolExpr:
+    """``a == b``."""
+    return _compare("==", a, b)
+
+
+def ne(a: Number | int | float, b: Number | int | float) -> BoolExpr:
+    """``a != b``."""
+    return not_(_compare("==", a, b))
+
+
+_DUALS: Final = {"and": "or", "or": "and"}
+
+
+def not_(condition: BoolExpr) -> BoolExpr:
+    """``not condition``, pushed down to the comparisons (a float comparison keeps its ``not``: nan)."""
+    op = condition.op
+    if op == ">=":
+        return nonnegative(-condition.poly - 1)
+    if op in ("==", "!="):
+        return bool_node("!=" if op == "==" else "==", condition.args)
+    if op in ("true", "false"):
+        return truth(op == "false")
+    if op in _DUALS:
+        return _join(_DUALS[op], [not_(part) for part in condition.parts])
+    if op == "not":
+        return condition.parts[0]
+    if op == "if":
+        test, yes, no = condition.parts
+        return bool_if(test, not_(yes), not_(no))
+    return bool_node("not", (condition,))
+
+
+def _join(op: str, conditions: Iterable[BoolExpr]) -> BoolExpr:
+    """``and``/``or``: flat; what is settled when its turn comes goes."""
+    neutral, absorbing = (TRUE, FALSE) if op == "and" else (FALSE, TRUE)
+    kept: list[BoolExpr] = []
+    for condition in conditions:
+        for part in condition.parts if condition.op == op else (condition,):
+            if part is neutral or part in kept:
+                continue
+            if part is absorbing or not_(part) in kept:
+                # Nothing after this is evaluated; before it only what may raise counts.
+                if all(k.total for k in kept):
+                    return absorbing
+                kept.append(absorbing)
+                return bool_node(op, tuple(kept))
+            kept.append(part)
+    if not kept:
+        return neutral
+    return kept[0] if len(kept) == 1 else bool_node(op, tuple(kept))
+
+
+def and_(*conditions: BoolExpr) -> BoolExpr:
+    """``a and b and …``, evaluated in order."""
+    return _join("and", conditions)
+
+
+def or_(*conditions: BoolExpr) -> BoolExpr:
+    """``a or b or …``, evaluated in order."""
+    return _join("or", conditions)
+
+
+def bool_if(condition: BoolExpr, a: BoolExpr, b: BoolExpr) -> BoolExpr:
+    """``a if condition else b``."""
+    if condition is TRUE:
+        return a
+    if condition is FALSE:
+        return b
+    if a is b and condition.total:
+        return a
+    if a is TRUE and b is FALSE:
+        return condition
+    if a is FALSE and b is TRUE:
+        return not_(condition)
+    return bool_node("if", (condition, a, b))
+
+
+def iff(a: BoolExpr, b: BoolExpr) -> BoolExpr:
+    """``a == b`` among conditions."""
+    return bool_if(a, b, not_(b))
+
+
+def member(p: Operand, values: Iterable[Operand]) -> BoolExpr:
+    """``p in {…}``; a set of constants becomes one node, others a disjunction of equalities in the order given."""
+    q = lift(p)
+    elements = [lift(v) for v in values]
+    if q.is_const or not all(v.is_const for v in elements):
+        return or_(*[zero(q - v) for v in elements])
+    if not elements:
+        return FALSE if q.total else and_(zero(q * 0), FALSE)
+    base = polynomial(0, q.terms)
+    numbers = {v.const - q.const for v in elements}
+    common = content(base)
+    if common > 1 and (q.total or any(n % common == 0 for n in numbers)):
+        numbers = {n // common for n in numbers if n % common == 0}
+        base = polynomial(0, {m: c // common for m, c in base.terms.items()})
+    if leading(base) < 0:
+        base, numbers = -base, {-n for n in numbers}
+    if not numbers:
+        return FALSE
+    if len(numbers) == 1:
+        return zero(base - numbers.pop())
+    return bool_node("in", (base,), values=tuple(sorted(numbers)))
+
+
+def divides(d: int, p: Operand) -> BoolExpr:
+    """``p % d == 0`` for ``d > 0``."""
+    return zero(mod(p, d))
