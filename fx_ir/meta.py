@@ -32,10 +32,10 @@ class TensorMeta:
     """Shape, dtype, device and layout of a tensor, without data.
 
     ``strides`` may be given as None (contiguous, computed when asked), a tuple, or a function without arguments that
-    computes them when asked. Instances are never changed after they are made.
+    computes them when asked; ``offset`` as a size or such a function. Instances are never changed after they are made.
     """
 
-    __slots__ = ("_strides", "device", "dtype", "offset", "requires_grad", "shape")
+    __slots__ = ("_offset", "_strides", "device", "dtype", "requires_grad", "shape")
 
     def __init__(
         self,
@@ -44,14 +44,14 @@ class TensorMeta:
         device: Device,
         strides: Sizes | Callable[[], Sizes | None] | None = None,
         requires_grad: bool = False,
-        offset: Size = 0,
+        offset: Size | Callable[[], Size] = 0,
     ) -> None:
         self.shape = shape
         self.dtype = dtype
         self.device = device
         self._strides = strides
         self.requires_grad = requires_grad
-        self.offset = offset
+        self._offset = offset
 
     @property
     def ndim(self) -> int:
@@ -61,6 +61,13 @@ class TensorMeta:
     def is_plain(self) -> bool:
         """True when the layout is known to be contiguous without asking anything."""
         return self._strides is None
+
+    @property
+    def offset(self) -> Size:
+        known = self._offset
+        if callable(known):
+            known = self._offset = known()
+        return known
 
     @property
     def strides(self) -> Sizes:
@@ -83,7 +90,7 @@ class TensorMeta:
         dtype: DType | None = None,
         strides: Sizes | Callable[[], Sizes | None] | None = None,
         requires_grad: bool | None = None,
-        offset: Size = 0,
+        offset: Size | Callable[[], Size] = 0,
     ) -> TensorMeta:
         """A description that differs in what is named; layout and offset do not carry over."""
         return TensorMeta(

@@ -1,0 +1,396 @@
+"""Operators that give the same elements another shape."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from fx_ir.meta import Size, Sizes, TensorMeta
+from fx_ir.ops.arrays import Array
+from fx_ir.ops.registry import Call, ViewRule, register
+from fx_ir.ops.shapes import is_contiguous, wrap_dim
+from solver.sym import statically_known
+
+
+def same(a: Size, b: Size) -> bool:
+    """True if the sizes are known to be equal; nothing is asked."""
+    if a is b:
+        return True
+    if type(a) is int and type(b) is int:
+        return a == b
+    return statically_known(a == b) is True
+
+
+def product(sizes: Sequence[Size]) -> Size:
+    total: Size = 1
+    for size in sizes:
+        total = total * size
+    return total
+
+
+def cancel(left: Sequence[Size], right: Sequence[Size]) -> tuple[list[Size], list[Size]]:
+    """Both lists of factors without those that they share."""
+    kept: list[Size] = []
+    rest = list(right)
+    for size in left:
+        for index, other in enumerate(rest):
+            if same(size, other):
+                del rest[index]
+                break
+        else:
+            kept.append(size)
+    return kept, rest
+
+
+def infer_size(shape: Sizes, size: Sequence[Size]) -> Sizes:
+    """The new shape with ``-1`` worked out; RuntimeError if the numbers of elements cannot agree.
+
+    Factors that both shapes share cancel, so ``x.view(b, s, 12, -1)`` of ``[b, s, 384]`` asks nothing, and
+    ``x.reshape(-1, 8)`` asks the one condition that 8 divides the number of elements.
+    """
+    unknown = [index for index, extent in enumerate(size) if type(extent) is int and extent == -1]
+    if len(unknown) > 1:
+        raise RuntimeError("only one dimension can be inferred")
+    known = [extent for index, extent in enumerate(size) if index not in unknown]
+    if any(type(extent) is int and extent < 0 for extent in known):
+        raise RuntimeError(f"invalid shape dimension {min(extent for extent in known if type(extent) is int)}")
+    old, new = cancel(shape, known)
+    if not unknown:
+        total, wanted = product(old), product(new)
+        if not same(total, wanted) and product(shape) != product(known):
+            raise _invalid_shape(shape, size)
+        return tuple(size)
+    total, divisor = product(old), product(new)
+    if type(divisor) is int and divisor == 0:
+        raise RuntimeError(
+            f"cannot reshape tensor of 0 elements into shape {list(size)} because the unspecified dimension size -1 "
+            "can be any value and is ambiguous"
+        )
+    if not (type(divisor) is int and divisor == 1):
+        if total % divisor != 0:
+            raise _invalid_shape(shape, size)
+        total = total // divisor
+    index = unknown[0]
+    return (*size[:index], total, *size[index + 1 :])
+
+
+def _invalid_shape(shape: Sizes, size: Sequence[Size]) -> RuntimeError:
+    return RuntimeError(f"shape '{list(size)}' is invalid for input of size {product(shape)}")
+
+
+def view_strides(shape: Sizes, strides: Sizes, new: Sizes) -> Sizes | None:
+    """Strides that show the same memory in another shape; None if there are none (ATen's ``computeStride``).
+
+    A run of dimensions that lie densely in memory can be cut anew; the last run takes whatever is left, so it asks nothing.
+    """
+    if not shape:
+        return (1,) * len(new)
+    result: list[Size] = [1] * len(new)
+    view_dim = len(new) - 1
+    base = strides[-1]
+    run: Size = 1
+    for dim in range(len(shape) - 1, -1, -1):
+        run = run * shape[dim]
+        if dim > 0 and _continues(shape[dim - 1], strides[dim - 1], run, base):
+            continue
+        taken: Size = 1
+        while view_dim >= 0 and (dim == 0 or _takes(new[view_dim], taken, run)):
+            result[view_dim] = taken * base
+            taken = taken * new[view_dim]
+            view_dim -= 1
+        if dim > 0:
+            if not same(taken, run) and taken != run:
+                return None
+            base, run = strides[dim - 1], 1
+    return tuple(result)
+
+
+def _continues(outer_size: Size, outer_stride: Size, run: Size, base: Size) -> bool:
+    expected = run * base
+    if same(outer_stride, expected):
+        return True
+    return bool(outer_size == 1) or bool(outer_stride == expected)
+
+
+def _takes(extent: Size, taken: Size, run: Size) -> bool:
+    """Whether the current run of memory takes one more dimension of the view."""
+    if type(extent) is int and extent == 1:
+        return True
+    return not same(taken, run) and bool(taken < run)
+
+
+# --- fake rules ------------------------------------------------------------------------------------------------------
+
+
+def fake_view(self: TensorMeta, size: Sequence[Size]) -> TensorMeta:
+    shape = infer_size(self.shape, size)
+    if self.is_plain or (type(self.numel()) is int and self.numel() == 0):
+        return self.like(shape=shape, requires_grad=False, offset=lambda: self.offset)
+    strides = view_strides(self.shape, self.strides, shape)
+    if strides is None:
+        raise RuntimeError(
+            "view size is not compatible with input tensor's size and stride (at least one dimension spans across two "
+            "contiguous subspaces). Use .reshape(...) instead."
+        )
+    return self.like(shape=shape, strides=strides, requires_grad=False, offset=lambda: self.offset)
+
+
+def reshaped(self: TensorMeta, shape: Sizes) -> TensorMeta:
+    """A view where memory allows, a contiguous copy elsewhere: which of them is decided when the layout is asked for."""
+    if self.is_plain:
+        return self.like(shape=shape, requires_grad=False, offset=lambda: self.offset)
+    return self.like(
+        shape=shape,
+        strides=lambda: view_strides(self.shape, self.strides, shape),
+        requires_grad=False,
+        offset=lambda: self.offset if _viewable(self, shape) else 0,
+    )
+
+
+def _viewable(self: TensorMeta, shape: Sizes) -> bool:
+    return self.is_plain or view_strides(self.shape, self.strides, shape) is not None
+
+
+def fake_reshape(self: TensorMeta, shape: Sequence[Size]) -> TensorMeta:
+    return reshaped(self, infer_size(self.shape, shape))
+
+
+def fake_flatten(self: TensorMeta, start_dim: int = 0, end_dim: int = -1) -> TensorMeta:
+    start, end = wrap_dim(start_dim, self.ndim), wrap_dim(end_dim, self.ndim)
+    if start > end:
+        raise RuntimeError("flatten() has invalid args: start_dim cannot come after end_dim")
+    if self.ndim == 0:
+        return reshaped(self, (1,))
+    if start == end:
+        return self
+    merged = product(self.shape[start : end + 1])
+    return reshaped(self, (*self.shape[:start], merged, *self.shape[end + 1 :]))
+
+
+def fake_unflatten(self: TensorMeta, dim: int, sizes: Sequence[Size]) -> TensorMeta:
+    dim = wrap_dim(dim, self.ndim)
+    if not sizes:
+        raise RuntimeError("unflatten: sizes must be non-empty")
+    try:
+        inner = infer_size((self.shape[dim],), sizes)
+    except RuntimeError:
+        raise RuntimeError(
+            f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size of dim {dim} ({self.shape[dim]}) in the input tensor"
+        ) from None
+    return fake_view(self, (*self.shape[:dim], *inner, *self.shape[dim + 1 :]))
+
+
+def _restrided(self: TensorMeta, shape: Sizes, change: Callable[[Sizes], Sizes]) -> TensorMeta:
+    strides = None if self.is_plain else lambda: change(self.strides)
+    return self.like(shape=shape, strides=strides, requires_grad=False, offset=lambda: self.offset)
+
+
+def fake_unsqueeze(self: TensorMeta, dim: int) -> TensorMeta:
+    at = wrap_dim(dim, self.ndim + 1)
+    shape = self.shape
+
+    def strides(old: Sizes) -> Sizes:
+        new = shape[at] * old[at] if at < len(old) else 1
+        return (*old[:at], new, *old[at:])
+
+    return _restrided(self, (*shape[:at], 1, *shape[at:]), strides)
+
+
+def _squeezed(self: TensorMeta, dims: Sequence[int]) -> TensorMeta:
+    """Drops those of the dimensions that have size 1: a symbolic one is asked, since the rank depends on it."""
+    gone = {dim for dim in dims if dim < self.ndim and self.shape[dim] == 1}
+    kept = [dim for dim in range(self.ndim) if dim not in gone]
+    return _restrided(
+        self, tuple([self.shape[dim] for dim in kept]), lambda old: tuple([old[dim] for dim in kept])
+    )  # fmt: skip
+
+
+def fake_squeeze(self: TensorMeta) -> TensorMeta:
+    return _squeezed(self, range(self.ndim))
+
+
+def fake_squeeze_dim(self: TensorMeta, dim: int) -> TensorMeta:
+    return _squeezed(self, [wrap_dim(dim, self.ndim)])
+
+
+def fake_squeeze_dims(self: TensorMeta, dim: Sequence[int]) -> TensorMeta:
+    return _squeezed(self, [wrap_dim(one, self.ndim) for one in dim])
+
+
+def fake_expand(self: TensorMeta, size: Sequence[Size], implicit: bool = False) -> TensorMeta:
+    lead = len(size) - self.ndim
+    if lead < 0:
+        raise RuntimeError(
+            f"expand({self!r}, size={list(size)}): the number of sizes provided ({len(size)}) must be greater or equal to "
+            f"the number of dimensions in the tensor ({self.ndim})"
+        )
+    shape: list[Size] = []
+    stretched = [True] * lead
+    for dim, target in enumerate(size):
+        if dim < lead:
+            if type(target) is int and target < 0:
+                raise RuntimeError(
+                    f"The expanded size of the tensor ({target}) isn't allowed in a leading, non-existing dimension {dim}"
+                )
+            shape.append(target)
+            continue
+        extent, stretch = _expand_size(self.shape[dim - lead], target, dim, list(size), self.shape)
+        shape.append(extent)
+        stretched.append(stretch)
+    if not any(stretched):
+        return _restrided(self, tuple(shape), lambda old: old)
+    return self.like(
+        shape=tuple(shape),
+        strides=lambda: _expanded_strides(self.strides, lead, stretched, shape),
+        requires_grad=False,
+        offset=lambda: self.offset,
+    )
+
+
+def _expand_size(extent: Size, target: Size, dim: int, wanted: list[Size], shape: Sizes) -> tuple[Size, bool]:
+    """The size after expanding, and whether the dimension is stretched."""
+    if (type(target) is int and target == -1) or same(extent, target):
+        return extent, False
+    if type(extent) is int and extent == 1:
+        return target, True
+    if extent == target:
+        return (target if type(target) is int else extent), False
+    if type(extent) is not int and extent == 1:
+        return target, True
+    raise RuntimeError(
+        f"The expanded size of the tensor ({target}) must match the existing size ({extent}) at non-singleton dimension "
+        f"{dim}.  Target sizes: {wanted}.  Tensor sizes: {list(shape)}"
+    )
+
+
+def _expanded_strides(old: Sizes, lead: int, stretched: list[bool], shape: list[Size]) -> Sizes:
+    strides: list[Size] = [0] * lead + [
+        0 if stretch else stride for stretch, stride in zip(stretched[lead:], old, strict=True)
+    ]
+    for dim in range(lead - 1, -1, -1):
+        extent = shape[dim]
+        if type(extent) is int and extent == 1:
+            strides[dim] = shape[dim + 1] * strides[dim + 1] if dim + 1 < len(shape) else 1
+    return tuple(strides)
+
+
+# --- kernels ---------------------------------------------------------------------------------------------------------
+
+
+def reshape(self: Array, shape: Sequence[int]) -> Array:
+    return self.reshape(shape)
+
+
+def flatten(self: Array, start_dim: int = 0, end_dim: int = -1) -> Array:
+    start, end = wrap_dim(start_dim, self.ndim), wrap_dim(end_dim, self.ndim)
+    if self.ndim == 0:
+        return self.reshape(1)
+    merged = 1
+    for size in self.shape[start : end + 1]:
+        merged *= size
+    return self.reshape((*self.shape[:start], merged, *self.shape[end + 1 :]))
+
+
+def unflatten(self: Array, dim: int, sizes: Sequence[int]) -> Array:
+    dim = wrap_dim(dim, self.ndim)
+    inner = infer_size((self.shape[dim],), sizes)
+    return self.reshape((*self.shape[:dim], *inner, *self.shape[dim + 1 :]))
+
+
+def unsqueeze(self: Array, dim: int) -> Array:
+    at = wrap_dim(dim, self.ndim + 1)
+    return self[(slice(None),) * at + (None,)]
+
+
+def squeeze(self: Array) -> Array:
+    return self.squeeze()
+
+
+def squeeze_dims(self: Array, dim: int | Sequence[int]) -> Array:
+    given = (dim,) if isinstance(dim, int) else dim
+    dims = [wrap_dim(one, self.ndim) for one in given]
+    return self.squeeze(tuple([one for one in dims if one < self.ndim and self.shape[one] == 1]))
+
+
+def expand(self: Array, size: Sequence[int], implicit: bool = False) -> Array:
+    """A read-only look: NumPy marks it so, and writing to an expanded tensor is refused elsewhere."""
+    import numpy as np
+
+    lead = len(size) - self.ndim
+    shape = [self.shape[dim - lead] if extent == -1 else extent for dim, extent in enumerate(size)]
+    return np.broadcast_to(self, shape)
+
+
+# --- declarations ----------------------------------------------------------------------------------------------------
+
+
+def back_to_shape(call: Call, base: Any, new: Any, index: int, *args: Any, **kwargs: Any) -> Any:
+    """The inverse of every operator that only changes the shape."""
+    return call("aten::reshape", new, list(base.shape))
+
+
+def refuse_write(call: Call, base: Any, new: Any, index: int, *args: Any, **kwargs: Any) -> Any:
+    raise RuntimeError(
+        "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
+        "Please clone() the tensor before performing the operation."
+    )
+
+
+def _reshape_views(result: TensorMeta, self: TensorMeta, *args: Any, **kwargs: Any) -> bool:
+    return _viewable(self, result.shape)
+
+
+SHAPE_RULE = ViewRule(back_to_shape)
+
+
+def _as(fake: Any) -> Any:
+    return lambda self, other: fake(self, other.shape)
+
+
+def _declare() -> None:
+    view: Any = {"view": SHAPE_RULE}
+    maybe: Any = {"view": SHAPE_RULE, "maybe_view": _reshape_views}
+    register("aten::view(Tensor(a) self, SymInt[] size) -> Tensor(a)", fake=fake_view, kernel=reshape, **view)
+    register("aten::view_as(Tensor(a) self, Tensor other) -> Tensor(a)", fake=_as(fake_view), kernel=_as(reshape), **view)
+    register("aten::reshape(Tensor(a) self, SymInt[] shape) -> Tensor(a)", fake=fake_reshape, kernel=reshape, **maybe)
+    register(
+        "aten::reshape_as(Tensor(a) self, Tensor other) -> Tensor(a)", fake=_as(fake_reshape), kernel=_as(reshape), **maybe
+    )
+    register(
+        "aten::flatten.using_ints(Tensor(a) self, int start_dim=0, int end_dim=-1) -> Tensor(a)",
+        fake=fake_flatten,
+        kernel=flatten,
+        **maybe,
+    )
+    register("aten::ravel(Tensor(a) self) -> Tensor(a)", fake=fake_flatten, kernel=flatten, **maybe)
+    register(
+        "aten::unflatten.int(Tensor(a) self, int dim, SymInt[] sizes) -> Tensor(a)",
+        fake=fake_unflatten,
+        kernel=unflatten,
+        **view,
+    )
+    register(
+        "aten::_unsafe_view(Tensor self, SymInt[] size) -> Tensor", fake=fake_view, kernel=reshape
+    )  # fmt: skip
+    register("aten::unsqueeze(Tensor(a) self, int dim) -> Tensor(a)", fake=fake_unsqueeze, kernel=unsqueeze, **view)
+    register("aten::squeeze(Tensor(a) self) -> Tensor(a)", fake=fake_squeeze, kernel=squeeze, **view)
+    register("aten::squeeze.dim(Tensor(a) self, int dim) -> Tensor(a)", fake=fake_squeeze_dim, kernel=squeeze_dims, **view)
+    register(
+        "aten::squeeze.dims(Tensor(a) self, int[] dim) -> Tensor(a)", fake=fake_squeeze_dims, kernel=squeeze_dims, **view
+    )
+    stretched: Any = {"view": ViewRule(refuse_write)}
+    register(
+        "aten::expand(Tensor(a) self, SymInt[] size, *, bool implicit=False) -> Tensor(a)",
+        fake=fake_expand,
+        kernel=expand,
+        **stretched,
+    )
+    register("aten::expand_as(Tensor(a) self, Tensor other) -> Tensor(a)", fake=_as(fake_expand), kernel=_as(expand), **stretched)
+    register(
+        "aten::broadcast_to(Tensor(a) self, SymInt[] size) -> Tensor(a)", fake=fake_expand, kernel=expand, **stretched
+    )
+
+
+_declare()
+
+__all__ = ["SHAPE_RULE", "infer_size", "is_contiguous", "product", "same"]
