@@ -67,7 +67,7 @@ def _value(x: Number) -> float:
 def unary(op: str, a: Operand) -> FloatExpr:
     """One of ``float``, ``neg``, ``abs``, ``sqrt`` of a number."""
     x = number(a)
-    if op == "float" and isinstance(x, FloatExpr):
+    if op == "float" and isinstance(x, FloatExpr) and x.real:
         return x
     if x.is_const:
         try:

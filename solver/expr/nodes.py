@@ -193,12 +193,13 @@ class BoolExpr(_Node):
 class FloatExpr(_Node):
     """``op`` over ``args``, which may be integers: Python's mixed arithmetic is kept as it is written.
 
+    Where Python's result may be an int (``max(n, 2.5)``) it is an int here too; ``real`` says that it cannot be.
     ``literal`` (``value``), ``symbol`` (``name``), ``float`` (an integer), ``neg``, ``abs``, ``sqrt``, ``+``, ``-``,
     ``*``, ``/``, ``//``, ``%``, ``**``, ``max``, ``min`` and ``if``. Nothing but literals is folded, because no law of
     arithmetic holds for IEEE doubles.
     """
 
-    __slots__ = ("args", "name", "op", "value")
+    __slots__ = ("args", "name", "op", "real", "value")
 
     def __init__(self, op: str, args: tuple[Expr, ...], name: str, value: float) -> None:
         self.op = op
@@ -206,6 +207,8 @@ class FloatExpr(_Node):
         self.name = name
         self.value = value
         self.total = op in ("literal", "symbol")
+        floats = [isinstance(a, FloatExpr) and a.real for a in args if not isinstance(a, BoolExpr)]
+        self.real: bool = all(floats) if op in ("max", "min", "if") else op in _REAL or any(floats)
         self._order = self._symbols = self._text = None
 
     @property
@@ -226,6 +229,7 @@ class FloatExpr(_Node):
         return known
 
 
+_REAL: Final = frozenset({"literal", "symbol", "float", "sqrt", "/"})
 Expr: TypeAlias = IntExpr | BoolExpr | FloatExpr
 Number: TypeAlias = IntExpr | FloatExpr
 

@@ -46,12 +46,13 @@ def _integer(const: int, terms: list[tuple[Monomial, int]]) -> tuple[str, int]:
     if const > 0 and ordered[0][1] <= 0:
         pieces.append(str(const))
         const = 0
+    whole = len(ordered) == 1 and not pieces and not const
     for mono, coef in ordered:
-        text = _term(mono, abs(coef))
-        if pieces:
-            pieces.append(f" - {text}" if coef < 0 else f" + {text}")
-        else:
-            pieces.append(f"-{text}" if coef < 0 else text)
+        first = not pieces
+        lone = _IF if whole and coef == 1 else _UNARY if first and coef < 0 else _PRODUCT
+        text = _term(mono, abs(coef), lone)
+        sign = ("-" if first else " - ") if coef < 0 else ("" if first else " + ")
+        pieces.append(sign + text)
     if const:
         pieces.append(f" - {-const}" if const < 0 else f" + {const}")
     if len(pieces) > 1:
@@ -62,18 +63,19 @@ def _integer(const: int, terms: list[tuple[Monomial, int]]) -> tuple[str, int]:
     return pieces[0], _PRODUCT
 
 
-def _term(mono: Monomial, coef: int) -> str:
+def _term(mono: Monomial, coef: int, lone: int) -> str:
+    """``coef * mono``; ``lone`` is how strongly an atom must bind that stands alone."""
     factors = [] if coef == 1 else [str(coef)]
     atoms = mono.atoms
+    needed = lone if coef == 1 and len(atoms) == 1 else _UNARY
     i = 0
     while i < len(atoms):
         repeat = atoms.count(atoms[i])
         text, level = _atom(atoms[i])
-        alone = coef == 1 and repeat == len(atoms) == 1
         if repeat > 1:
             factors.append(f"{text if level == _ATOM else f'({text})'}**{repeat}")
         else:
-            factors.append(text if level > _PRODUCT or alone else f"({text})")
+            factors.append(text if level >= needed else f"({text})")
         i += repeat
     return "*".join(factors)
 

@@ -139,7 +139,7 @@ def make_float(op: str, args: list[Expr]) -> Expr:
 
 
 def defined(node: Expr) -> BoolExpr:
-    """A total condition, true where no divisor that is evaluated is zero (short circuits count).
+    """A condition that never raises, true where no divisor that is evaluated is zero (short circuits count).
 
     It speaks of integer division and exponents only; a float expression may overflow besides.
     """
@@ -176,7 +176,8 @@ class _Definedness:
             for part in reversed(args):
                 test = cast(BoolExpr, part)
                 goes_on = test if op == "and" else boolean.not_(test)
-                known = boolean.and_(self.run(part), boolean.or_(boolean.not_(goes_on), known))
+                rest = known if known is TRUE else boolean.or_(boolean.not_(goes_on), known)
+                known = boolean.and_(self.run(part), rest)
             return known
         if op == "if":
             test = cast(BoolExpr, args[0])
