@@ -109,6 +109,16 @@ _BY_NAME |= {
 }  # fmt: skip
 _BY_SHORT: Final[dict[str, DType]] = {dtype.short: dtype for dtype in ALL}
 _BY_NUMPY: Final[dict[np.dtype[Any], DType]] = {dtype.numpy: dtype for dtype in ALL if dtype is not bfloat16}
+# PyTorch's numbers of element types, as they stand in schemas and in files.
+_CODES: Final = {
+    0: uint8, 1: int8, 2: int16, 3: int32, 4: int64, 5: float16, 6: float32, 7: float64, 9: complex64, 10: complex128,
+    11: bool_, 15: bfloat16,
+}  # fmt: skip
+
+
+def by_code(code: int) -> DType:
+    """The type with this number in PyTorch's enumeration; KeyError for one that is not supported."""
+    return _CODES[code]
 
 
 def by_name(name: str) -> DType:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final
 
-from fx_ir.dtypes import MemoryFormat, by_name
+from fx_ir.dtypes import MemoryFormat, by_code
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,8 +105,8 @@ _TOKEN: Final = re.compile(
     r"|(?P<number>-?(?:\d+\.?\d*(?:[eE][+-]?\d+)?|inf\b))|(?P<name>[A-Za-z_][A-Za-z0-9_]*)|(?P<punct>[()\[\],*?!=|.:]))"
 )
 _CONSTANTS: Final[dict[str, Any]] = {"None": None, "True": True, "False": False, "inf": float("inf")}
-# Defaults that a schema spells in another type: PyTorch prints a memory format as its number.
-_OF_DEFAULT: Final[dict[str, Any]] = {"float": float, "MemoryFormat": MemoryFormat, "ScalarType": by_name}
+# Defaults that a schema spells in another type: PyTorch prints memory formats and element types as their numbers.
+_OF_DEFAULT: Final[dict[str, Any]] = {"float": float, "MemoryFormat": MemoryFormat, "ScalarType": by_code}
 
 
 class _Parser:

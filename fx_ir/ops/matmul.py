@@ -1,0 +1,363 @@
+"""Matrix products."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from fx_ir.dtypes import Category, DType
+from fx_ir.meta import Size, Sizes, TensorMeta
+from fx_ir.ops.arrays import Array, as_array, compute_type
+from fx_ir.ops.registry import register, register_inplace
+from fx_ir.ops.reshape import same
+from fx_ir.ops.shapes import broadcast_shapes, wrap_dim
+
+
+def check_same_dtype(*metas: TensorMeta | None) -> None:
+    """Products do not promote, as in PyTorch."""
+    given = [meta.dtype for meta in metas if meta is not None]
+    for dtype in given[1:]:
+        if dtype is not given[0]:
+            raise RuntimeError(
+                f"expected m1 and m2 to have the same dtype, but got: {given[0].name} != {dtype.name}"
+            )  # fmt: skip
+
+
+def _check_inner(a: Size, b: Size, left: Sizes, right: Sizes) -> None:
+    if not same(a, b) and a != b:
+        shapes = f"{_by(left)} and {_by(right)}"
+        raise RuntimeError(f"mat1 and mat2 shapes cannot be multiplied ({shapes})")
+
+
+def _by(shape: Sizes) -> str:
+    return "x".join(str(size) for size in shape)
+
+
+def _plain(self: TensorMeta, shape: Sizes) -> TensorMeta:
+    return TensorMeta(shape, self.dtype, self.device)
+
+
+# --- fake rules ------------------------------------------------------------------------------------------------------
+
+
+def fake_linear(input: TensorMeta, weight: TensorMeta, bias: TensorMeta | None = None) -> TensorMeta:
+    if weight.ndim not in (1, 2) or input.ndim == 0:
+        raise RuntimeError(f"linear: input and weight must have 1 or 2 dimensions, got {input.ndim} and {weight.ndim}")
+    check_same_dtype(input, weight, bias)
+    _check_inner(input.shape[-1], weight.shape[-1], input.shape, weight.shape[::-1])
+    shape = (*input.shape[:-1], *weight.shape[:-1])
+    if bias is not None:
+        shape = broadcast_shapes(shape, bias.shape)
+    return _plain(input, shape)
+
+
+def fake_matmul(self: TensorMeta, other: TensorMeta) -> TensorMeta:
+    if self.ndim == 0 or other.ndim == 0:
+        raise RuntimeError(
+            f"both arguments to matmul need to be at least 1D, but they are {self.ndim}D and {other.ndim}D"
+        )  # fmt: skip
+    check_same_dtype(self, other)
+    inner = other.shape[-2] if other.ndim > 1 else other.shape[0]
+    _check_inner(self.shape[-1], inner, self.shape, other.shape)
+    rows = self.shape[-2:-1]
+    columns = other.shape[-1:] if other.ndim > 1 else ()
+    batch = broadcast_shapes(self.shape[:-2], other.shape[:-2])
+    return _plain(self, (*batch, *rows, *columns))
+
+
+def fake_mm(self: TensorMeta, mat2: TensorMeta) -> TensorMeta:
+    if self.ndim != 2 or mat2.ndim != 2:
+        raise RuntimeError("self must be a matrix" if self.ndim != 2 else "mat2 must be a matrix")
+    return fake_matmul(self, mat2)
+
+
+def fake_bmm(self: TensorMeta, mat2: TensorMeta) -> TensorMeta:
+    if self.ndim != 3 or mat2.ndim != 3:
+        raise RuntimeError("batch1 must be a 3D tensor" if self.ndim != 3 else "batch2 must be a 3D tensor")
+    check_same_dtype(self, mat2)
+    for a, b in ((self.shape[0], mat2.shape[0]), (self.shape[2], mat2.shape[1])):
+        if not same(a, b) and a != b:
+            raise RuntimeError(
+                f"Expected size for first two dimensions of batch2 tensor to be: [{self.shape[0]}, {self.shape[2]}] but "
+                f"got: [{mat2.shape[0]}, {mat2.shape[1]}]."
+            )
+    return _plain(self, (self.shape[0], self.shape[1], mat2.shape[2]))
+
+
+def fake_mv(self: TensorMeta, vec: TensorMeta) -> TensorMeta:
+    if self.ndim != 2 or vec.ndim != 1:
+        raise RuntimeError(f"vector + matrix @ vector expected, got {self.ndim}, {vec.ndim}")
+    return fake_matmul(self, vec)
+
+
+def fake_dot(self: TensorMeta, tensor: TensorMeta) -> TensorMeta:
+    if self.ndim != 1 or tensor.ndim != 1:
+        raise RuntimeError(f"1D tensors expected, but got {self.ndim}D and {tensor.ndim}D tensors")
+    check_same_dtype(self, tensor)
+    if self.shape[0] != tensor.shape[0]:
+        raise RuntimeError(
+            f"inconsistent tensor size, expected tensor [{self.shape[0]}] and src [{tensor.shape[0]}] to have the same "
+            "number of elements"
+        )
+    return _plain(self, ())
+
+
+def fake_outer(self: TensorMeta, vec2: TensorMeta) -> TensorMeta:
+    if self.ndim != 1 or vec2.ndim != 1:
+        raise RuntimeError(f"outer: Expected 1-D arguments, but got {self.ndim}-D and {vec2.ndim}-D")
+    return _plain(self, (self.shape[0], vec2.shape[0]))
+
+
+def _fake_add(product: Callable[..., TensorMeta]) -> Callable[..., TensorMeta]:
+    """``self * beta + product * alpha``: self broadcasts to the product's shape."""
+
+    def fake(self: TensorMeta, a: TensorMeta, b: TensorMeta, *, beta: Any = 1, alpha: Any = 1) -> TensorMeta:
+        result = product(a, b)
+        check_same_dtype(self, a)
+        for number in (beta, alpha):
+            if isinstance(number, float) and result.dtype.category < Category.FLOAT:
+                raise RuntimeError("For integral input tensors, argument beta must not be a floating point number.")
+        broadcast_shapes(result.shape, self.shape)
+        return result
+
+    return fake
+
+
+def _fake_sum_bmm(batch1: TensorMeta, batch2: TensorMeta) -> TensorMeta:
+    product = fake_bmm(batch1, batch2)
+    return _plain(product, product.shape[1:])
+
+
+# --- kernels ---------------------------------------------------------------------------------------------------------
+
+
+def matmul(self: Array, other: Array) -> Array:
+    """NumPy's product; half precisions are multiplied in float32, bools as PyTorch's logical sums."""
+    dtype = self.dtype
+    wide = compute_type(dtype)
+    if wide is not dtype and wide != dtype:
+        return as_array(np.matmul(self.astype(wide), other.astype(wide))).astype(dtype)
+    if other.ndim == 2 and self.ndim > 2:
+        rows = self.reshape(-1, self.shape[-1])
+        return np.matmul(rows, other).reshape(*self.shape[:-1], other.shape[-1])
+    return as_array(np.matmul(self, other))
+
+
+def linear(input: Array, weight: Array, bias: Array | None = None) -> Array:
+    """One product over all leading dimensions, the bias added in place."""
+    dtype = input.dtype
+    if compute_type(dtype) != dtype:
+        result = matmul(input, weight.T)
+        return result if bias is None else as_array(result + bias)
+    if input.ndim == 2 or weight.ndim == 1:
+        result = as_array(np.matmul(input, weight.T))
+    else:
+        rows = np.matmul(input.reshape(-1, input.shape[-1]), weight.T)
+        result = rows.reshape(*input.shape[:-1], weight.shape[0])
+    if bias is not None:
+        if result.ndim and bias.ndim <= result.ndim:
+            np.add(result, bias, out=result)
+        else:
+            result = as_array(result + bias)
+    return result
+
+
+def dot(self: Array, tensor: Array) -> Array:
+    return matmul(self, tensor)
+
+
+def vdot(self: Array, tensor: Array) -> Array:
+    return as_array(np.vdot(self, tensor))
+
+
+def outer(self: Array, vec2: Array) -> Array:
+    return np.multiply(self[:, None], vec2[None, :])
+
+
+def _add(product: Callable[..., Array]) -> Callable[..., Array]:
+    def kernel(self: Array, a: Array, b: Array, *, beta: Any = 1, alpha: Any = 1) -> Array:
+        result = product(a, b)
+        if alpha != 1:
+            result = result * _scale(result, alpha)
+        if beta == 0:
+            return as_array(result)
+        addend = self if beta == 1 else self * _scale(self, beta)
+        return as_array(np.add(result, addend, dtype=result.dtype))
+
+    return kernel
+
+
+def _scale(array: Array, number: Any) -> Any:
+    return int(number) if array.dtype.kind in "iu" else number
+
+
+def _sum_bmm(batch1: Array, batch2: Array) -> Array:
+    return as_array(matmul(batch1, batch2).sum(axis=0, dtype=batch1.dtype))
+
+
+# --- einsum and contractions -----------------------------------------------------------------------------------------
+
+
+def einsum_terms(equation: str, ndims: Sequence[int]) -> tuple[list[list[str]], list[str]]:
+    """Subscripts of the operands and of the result, an ellipsis spelled out as ``.0``, ``.1`` …"""
+    left, arrow, right = equation.replace(" ", "").partition("->")
+    operands = left.split(",")
+    if len(operands) != len(ndims):
+        raise RuntimeError(
+            "einsum(): more operands were provided than specified in the equation"
+            if len(operands) < len(ndims)
+            else "einsum(): fewer operands were provided than specified in the equation"
+        )
+    dots = 0
+    for term, ndim in zip(operands, ndims, strict=True):
+        letters = len(term.replace("...", ""))
+        if letters != ndim and ("..." not in term or letters > ndim):
+            raise RuntimeError(
+                f"einsum(): the number of subscripts in the equation ({letters}) does not match the number of dimensions "
+                f"({ndim}) for operand {operands.index(term)}"
+            )
+        dots = max(dots, ndim - letters)
+
+    def spell(term: str, width: int) -> list[str]:
+        head, _, tail = term.partition("...") if "..." in term else (term, "", "")
+        return [*head, *[f".{index}" for index in range(dots - width, dots)], *tail]
+
+    inputs = [
+        spell(term, ndim - len(term.replace("...", ""))) for term, ndim in zip(operands, ndims, strict=True)
+    ]  # fmt: skip
+    if arrow:
+        return inputs, spell(right, dots if "..." in right else 0)
+    everything = [label for term in inputs for label in term]
+    once = sorted(label for label in set(everything) if everything.count(label) == 1 and label[0] != ".")
+    return inputs, [*[f".{index}" for index in range(dots)], *once]
+
+
+def fake_einsum(equation: str, tensors: Sequence[TensorMeta], *, path: Sequence[int] | None = None) -> TensorMeta:
+    inputs, output = einsum_terms(equation, [tensor.ndim for tensor in tensors])
+    check_same_dtype(*tensors)
+    sizes: dict[str, Size] = {}
+    for term, tensor in zip(inputs, tensors, strict=True):
+        for label, size in zip(term, tensor.shape, strict=True):
+            known = sizes.get(label, 1)
+            sizes[label] = broadcast_shapes((known,), (size,))[0]
+    for label in output:
+        if label not in sizes:
+            raise RuntimeError(f"einsum(): output subscript {label} does not appear in the equation for any input operand")
+    return TensorMeta(tuple([sizes[label] for label in output]), tensors[0].dtype, tensors[0].device)
+
+
+def einsum(equation: str, tensors: Sequence[Array], *, path: Sequence[int] | None = None) -> Array:
+    wide = compute_type(tensors[0].dtype)
+    operands = [tensor.astype(wide, copy=False) for tensor in tensors]
+    if len(operands) == 2:
+        inputs, output = einsum_terms(equation, [operand.ndim for operand in operands])
+        if all(len(set(term)) == len(term) for term in inputs):
+            return as_array(_contract(operands[0], operands[1], inputs, output)).astype(tensors[0].dtype, copy=False)
+    result = np.einsum(equation.replace(" ", ""), *operands, optimize=len(operands) > 2)
+    return np.array(result).astype(tensors[0].dtype, copy=False)
+
+
+def _contract(a: Array, b: Array, inputs: Sequence[Sequence[str]], output: Sequence[str]) -> Array:
+    """Two operands as one batched matrix product: labels are batch, row, column or summed."""
+    left, right = list(inputs[0]), list(inputs[1])
+    a, left = _sum_alone(a, left, {*right, *output})
+    b, right = _sum_alone(b, right, {*left, *output})
+    batch = [label for label in left if label in right and label in output]
+    summed = [label for label in left if label in right and label not in output]
+    rows = [label for label in left if label not in right]
+    columns = [label for label in right if label not in left]
+    sizes: dict[str, int] = {}
+    for array, labels in ((a, left), (b, right)):
+        for label, size in zip(labels, array.shape, strict=True):
+            sizes[label] = max(sizes.get(label, 1), size) if 0 not in (size, sizes.get(label, 1)) else 0
+    a = np.broadcast_to(a, [sizes[label] for label in left])
+    b = np.broadcast_to(b, [sizes[label] for label in right])
+
+    def extent(labels: Sequence[str]) -> int:
+        total = 1
+        for label in labels:
+            total *= sizes[label]
+        return total
+
+    lead = [sizes[label] for label in batch]
+    first = a.transpose([left.index(label) for label in (*batch, *rows, *summed)]).reshape(*lead, extent(rows), extent(summed))
+    second = b.transpose([right.index(label) for label in (*batch, *summed, *columns)]).reshape(
+        *lead, extent(summed), extent(columns)
+    )
+    labels = [*batch, *rows, *columns]
+    result = np.matmul(first, second).reshape([sizes[label] for label in labels])
+    return np.ascontiguousarray(result.transpose([labels.index(label) for label in output]))
+
+
+def _sum_alone(array: Array, labels: list[str], needed: set[str]) -> tuple[Array, list[str]]:
+    gone = tuple([index for index, label in enumerate(labels) if label not in needed])
+    if not gone:
+        return array, labels
+    return as_array(array.sum(axis=gone, dtype=array.dtype)), [label for label in labels if label in needed]
+
+
+def fake_tensordot(self: TensorMeta, other: TensorMeta, dims_self: Sequence[int], dims_other: Sequence[int]) -> TensorMeta:
+    check_same_dtype(self, other)
+    left = [wrap_dim(dim, self.ndim) for dim in dims_self]
+    right = [wrap_dim(dim, other.ndim) for dim in dims_other]
+    for a, b in zip(left, right, strict=True):
+        if not same(self.shape[a], other.shape[b]) and self.shape[a] != other.shape[b]:
+            raise RuntimeError(
+                f"contracted dimensions need to match, but first has size {self.shape[a]} in dim {a} and second has size "
+                f"{other.shape[b]} in dim {b}"
+            )
+    kept = [size for dim, size in enumerate(self.shape) if dim not in left]
+    return _plain(self, (*kept, *[size for dim, size in enumerate(other.shape) if dim not in right]))
+
+
+def tensordot(self: Array, other: Array, dims_self: Sequence[int], dims_other: Sequence[int]) -> Array:
+    return as_array(np.tensordot(self, other, (list(dims_self), list(dims_other))))
+
+
+def fake_kron(self: TensorMeta, other: TensorMeta) -> TensorMeta:
+    rank = max(self.ndim, other.ndim)
+    a = (1,) * (rank - self.ndim) + self.shape
+    b = (1,) * (rank - other.ndim) + other.shape
+    return _plain(self, tuple([x * y for x, y in zip(a, b, strict=True)]))
+
+
+def kron(self: Array, other: Array) -> Array:
+    return as_array(np.kron(self, other))
+
+
+def _declare() -> None:
+    products: dict[str, tuple[Any, Any]] = {
+        "linear(Tensor input, Tensor weight, Tensor? bias=None)": (fake_linear, linear),
+        "matmul(Tensor self, Tensor other)": (fake_matmul, matmul),
+        "mm(Tensor self, Tensor mat2)": (fake_mm, matmul),
+        "bmm(Tensor self, Tensor mat2)": (fake_bmm, matmul),
+        "mv(Tensor self, Tensor vec)": (fake_mv, matmul),
+        "dot(Tensor self, Tensor tensor)": (fake_dot, dot),
+        "vdot(Tensor self, Tensor other)": (fake_dot, vdot),
+        "outer(Tensor self, Tensor vec2)": (fake_outer, outer),
+        "ger(Tensor self, Tensor vec2)": (fake_outer, outer),
+        "einsum(str equation, Tensor[] tensors, *, int[]? path=None)": (fake_einsum, einsum),
+        "tensordot(Tensor self, Tensor other, int[] dims_self, int[] dims_other)": (fake_tensordot, tensordot),
+        "kron(Tensor self, Tensor other)": (fake_kron, kron),
+    }
+    for schema, (fake, kernel) in products.items():
+        register(f"aten::{schema} -> Tensor", fake=fake, kernel=kernel)
+    sums: dict[str, tuple[Any, Any]] = {
+        "addmm|Tensor mat1, Tensor mat2": (fake_mm, matmul),
+        "addmv|Tensor mat, Tensor vec": (fake_mv, matmul),
+        "addr|Tensor vec1, Tensor vec2": (fake_outer, outer),
+        "baddbmm|Tensor batch1, Tensor batch2": (fake_bmm, matmul),
+        "addbmm|Tensor batch1, Tensor batch2": (_fake_sum_bmm, _sum_bmm),
+    }
+    for text, (fake, kernel) in sums.items():
+        name, _, operands = text.partition("|")
+        rest = f"{operands}, *, Scalar beta=1, Scalar alpha=1)"
+        register(f"aten::{name}(Tensor self, {rest} -> Tensor", fake=_fake_add(fake), kernel=_add(kernel))
+        register_inplace(f"aten::{name}_(Tensor(a!) self, {rest} -> Tensor(a!)", f"aten::{name}")
+
+
+_declare()
+
+__all__ = ["DType", "matmul"]
