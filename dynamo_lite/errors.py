@@ -1,0 +1,79 @@
+"""Errors of export and of the decorator."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from solver.errors import (
+    ConstraintViolationError,
+    DataDependentError,
+    ExportError,
+    GuardError,
+    InputError,
+    StateError,
+    UnsupportedError,
+    declare,
+)
+
+__all__ = [
+    "ARGUMENTS_DO_NOT_FIT",
+    "NOT_A_MODULE",
+    "UNREGISTERED_CLASS",
+    "ConstraintViolationError",
+    "DataDependentError",
+    "ExportError",
+    "GuardError",
+    "InputError",
+    "StateError",
+    "UnsupportedError",
+]
+
+NOT_A_MODULE: Final = declare(
+    "not-a-module",
+    InputError,
+    "export takes an nn.Module, and an object of class {type} was given",
+    hint="put the computation in the forward method of a module and pass an instance of it",
+    about="The first argument of export is not a module of a known tensor library.",
+)
+ARGUMENTS_DO_NOT_FIT: Final = declare(
+    "arguments-do-not-fit",
+    InputError,
+    "the example inputs do not fit forward{signature}: {problem}",
+    hint="args is a tuple with the positional arguments, kwargs a dict with those given by name",
+    about="The example inputs cannot be bound to the signature of forward.",
+)
+UNREGISTERED_CLASS: Final = declare(
+    "unregistered-class",
+    InputError,
+    "the input {path} is of class {type}, which is neither a tensor nor a plain value nor a registered container",
+    hint="register the class with dl.register_dataclass({type}) or dl.register_pytree_node({type}, ...)",
+    about="Inputs are pytrees of tensors and plain values.",
+)
+ARGS_NOT_TUPLE: Final = declare(
+    "args-not-a-tuple",
+    InputError,
+    "args must be a tuple, and an object of class {type} was given",
+    hint="write (x,) for a single argument",
+    about="The positional example inputs come as a tuple.",
+)
+SPEC_UNKNOWN_ARGUMENT: Final = declare(
+    "spec-unknown-argument",
+    InputError,
+    "dynamic_shapes names {name}, and forward was given {known}",
+    hint="use the names of forward's parameters as keys",
+    about="A dimension specification for an argument that does not exist.",
+)
+SPEC_DOES_NOT_FIT: Final = declare(
+    "spec-does-not-fit",
+    InputError,
+    "the specification of {path} does not fit the input: {problem}",
+    hint="nest the specification as the inputs are nested; for a tensor give {{dim: Dim}} or one entry a dimension",
+    about="The structure of dynamic_shapes differs from that of the inputs.",
+)
+MODEL_RAISES: Final = declare(
+    "model-raises",
+    ExportError,
+    "the model itself raises {type} on the example inputs",
+    hint="call the model with the same inputs without export; all attributes must be set before export",
+    about="Added as a note to an exception of the model's own.",
+)

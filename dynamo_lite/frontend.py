@@ -1,0 +1,19 @@
+"""What a front end hands back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from fx_ir.provenance import Assumption, Effect
+
+
+@dataclass(slots=True)
+class Run:
+    """The model's result over fakes, what each buffer's name held at the end, what happened and what was taken for granted."""
+
+    result: Any
+    buffers: Mapping[str, Any]
+    effects: Sequence[Effect]
+    assumptions: Sequence[Assumption]

@@ -1,0 +1,54 @@
+"""What a front end needs to know of a tensor library: ``torchlite``, or real PyTorch through the bridge."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Protocol
+
+from dynamo_lite.fake import FakeTensor
+from fx_ir.meta import TensorMeta
+
+
+class TensorLibrary(Protocol):
+    """One tensor library. Nothing here reads a tensor's data."""
+
+    name: str
+    backend: str
+    fake_class: type[FakeTensor]
+
+    def is_tensor(self, value: object) -> bool:
+        """True for real tensors of the library (not for fakes)."""
+
+    def is_module(self, value: object) -> bool:
+        """True for modules of the library."""
+
+    def describe(self, tensor: Any) -> TensorMeta:
+        """Metadata of a real tensor."""
+
+    def plain(self, value: Any) -> Any:
+        """An operator argument as graphs hold it (a library's own dtype becomes a ``DType``)."""
+
+    def is_plain(self, value: Any) -> bool:
+        """True for metadata objects that a program may take or return as they are: dtypes, devices."""
+
+    def named_parameters(self, module: Any) -> Iterator[tuple[str, Any]]:
+        """Parameters by qualified name; a shared one once for each name."""
+
+    def named_buffers(self, module: Any) -> Iterator[tuple[str, Any, bool]]:
+        """Buffers by qualified name and whether they are persistent; a shared one once for each name."""
+
+    def named_modules(self, module: Any) -> Iterator[tuple[str, Any]]:
+        """The module and its descendants by qualified name."""
+
+
+_LIBRARIES: list[TensorLibrary] = []
+
+
+def register_library(library: TensorLibrary) -> None:
+    """Makes a library known; the newest is asked first."""
+    _LIBRARIES.insert(0, library)
+
+
+def library_of(module: object) -> TensorLibrary | None:
+    """The library whose module this is."""
+    return next((library for library in _LIBRARIES if library.is_module(module)), None)

@@ -1,0 +1,196 @@
+"""The non-strict front end: CPython runs the model over fakes; what it wrote is put back afterwards.
+
+Seen and restored: attributes and registries of the module tree, and the lists, dicts, sets, deques and bytearrays reachable
+from forward's closures and globals or held by modules. Other writes are invisible to this mode.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from types import CodeType, FunctionType
+from typing import Any, Final
+
+from dynamo_lite import dispatch, places
+from dynamo_lite.fake import is_fake
+from dynamo_lite.frontend import Run
+from dynamo_lite.trace.errors import TENSOR_LEFT_OUTSIDE
+from dynamo_lite.trace.tracer import Tracer
+from fx_ir import fake_context
+from fx_ir.provenance import Effect
+from solver.errors import Location
+
+_CONTAINERS: Final = (list, dict, set, deque, bytearray)
+
+
+@dataclass(slots=True)
+class _Saved:
+    """A container (or an object's ``__dict__``) and what it held."""
+
+    owner: str
+    container: Any
+    content: Any
+
+
+class Snapshot:
+    """What the model can reach, as it was; :meth:`restore` puts it back and tells what had changed."""
+
+    __slots__ = ("_modules", "_saved", "_seen")
+
+    def __init__(self, tracer: Tracer, module: Any, forward: Callable[..., Any]) -> None:
+        self._saved: list[_Saved] = []
+        self._seen: set[int] = set()
+        self._modules: set[int] = set()
+        classes: dict[type, None] = {}
+        for name, child in tracer.library.named_modules(module):
+            self._modules.add(id(child))
+            classes[type(child)] = None
+            self._save_module(f"self.{name}" if name else "self", child)
+        for function in _functions_of(forward, classes):
+            self._save_function(function)
+
+    def _save(self, owner: str, container: Any) -> bool:
+        if id(container) in self._seen:
+            return False
+        self._seen.add(id(container))
+        content = bytes(container) if isinstance(container, bytearray) else container.copy()
+        self._saved.append(_Saved(owner, container, content))
+        return True
+
+    def _save_module(self, name: str, module: Any) -> None:
+        state = vars(module)
+        self._save(name, state)
+        for attribute, value in state.items():
+            if type(value) in _CONTAINERS:
+                self._save_tree(f"{name}.{attribute}", value)
+
+    def _save_tree(self, name: str, container: Any) -> None:
+        if not self._save(name, container):
+            return
+        items: Iterable[tuple[Any, Any]] = ()
+        if isinstance(container, dict):
+            items = container.items()
+        elif isinstance(container, (list, deque)):
+            items = enumerate(container)
+        for key, value in items:
+            if type(value) in _CONTAINERS:
+                self._save_tree(f"{name}[{key!r}]", value)
+
+    def _save_function(self, function: FunctionType) -> None:
+        code = function.__code__
+        for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
+            try:
+                value = cell.cell_contents
+            except ValueError:
+                continue
+            if type(value) in _CONTAINERS:
+                self._save_tree(name, value)
+        for name in _names_in(code):
+            value = function.__globals__.get(name)
+            if type(value) in _CONTAINERS:
+                self._save_tree(name, value)
+
+    def restore(self) -> list[tuple[str, Any]]:
+        """Puts everything back; the changes found, as ``(where, new value or None)``."""
+        changed: list[tuple[str, Any]] = []
+        for saved in self._saved:
+            now, before = saved.container, saved.content
+            if isinstance(now, dict):
+                found = _changed_items(saved.owner, now, before)
+            else:
+                found = [] if _same(now, before) else [(saved.owner, _newcomer(now, before))]
+            if found:
+                changed += found
+                _refill(now, before)
+        return changed
+
+
+def _changed_items(owner: str, now: dict[Any, Any], before: dict[Any, Any]) -> list[tuple[str, Any]]:
+    changed: list[tuple[str, Any]] = []
+    for key, value in now.items():
+        if key not in before or before[key] is not value:
+            changed.append((_item(owner, key), value))
+    changed += [(_item(owner, key), None) for key in before if key not in now]
+    return changed
+
+
+def _item(owner: str, key: Any) -> str:
+    if isinstance(key, str) and key.isidentifier() and owner.startswith("self"):
+        return f"{owner}.{key}".replace("._buffers.", ".")
+    return f"{owner}[{key!r}]"
+
+
+def _same(now: Any, before: Any) -> bool:
+    if isinstance(now, bytearray):
+        return bytes(now) == before
+    if len(now) != len(before):
+        return False
+    if isinstance(now, set):
+        return {id(value) for value in now} == {id(value) for value in before}
+    return all(a is b for a, b in zip(now, before, strict=True))
+
+
+def _newcomer(now: Any, before: Any) -> Any:
+    known = {id(value) for value in before} if not isinstance(before, bytes) else set()
+    return next((value for value in now if id(value) not in known), None)
+
+
+def _refill(container: Any, content: Any) -> None:
+    if isinstance(container, bytearray):
+        container[:] = content
+        return
+    container.clear()
+    if isinstance(container, (dict, set)):
+        container.update(content)
+    else:
+        container.extend(content)
+
+
+def _functions_of(forward: Callable[..., Any], classes: Iterable[type]) -> Iterator[FunctionType]:
+    plain = getattr(forward, "__func__", forward)
+    if isinstance(plain, FunctionType):
+        yield plain
+    for cls in classes:
+        for base in cls.__mro__:
+            for value in vars(base).values():
+                if isinstance(value, FunctionType) and not places.is_ours(value.__code__):
+                    yield value
+
+
+def _names_in(code: CodeType) -> Iterator[str]:
+    yield from code.co_names
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _names_in(constant)
+
+
+def run(tracer: Tracer, module: Any, forward: Callable[..., Any], call: Callable[[], Any]) -> Run:
+    """Runs ``call`` (the model on its fakes) natively and reports what happened."""
+    tracer.locate = places.native_location
+    snapshot = Snapshot(tracer, module, forward)
+    changed: list[tuple[str, Any]] = []
+    try:
+        with dispatch.recording(tracer), fake_context.activate(tracer):
+            result = call()
+        buffers = {name: held for name, held, _ in tracer.library.named_buffers(module)}
+    finally:
+        changed = snapshot.restore()
+    return Run(result, buffers, _effects(tracer, changed, buffers), [])
+
+
+def _effects(tracer: Tracer, changed: list[tuple[str, Any]], buffers: dict[str, Any]) -> list[Effect]:
+    names = {f"self.{name}" for name in buffers}
+    effects: list[Effect] = []
+    for where, value in changed:
+        if where in names:
+            effects.append(Effect("buffer", where, _where(value), "buffer update"))
+            continue
+        if is_fake(value):
+            raise TENSOR_LEFT_OUTSIDE(where=where, location=_where(value))
+        effects.append(Effect("attribute", where, None, "rolled back"))
+    return effects
+
+
+def _where(value: Any) -> Location | None:
+    return value.node.meta.get("location") if is_fake(value) else None

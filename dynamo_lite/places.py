@@ -1,0 +1,81 @@
+"""Which code is the user's: locations in error messages and in graphs."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from types import CodeType, FrameType, TracebackType
+from typing import Final
+
+import fx_ir
+import solver
+from solver.errors import Location
+
+_HERE: Final = Path(__file__).resolve().parent
+_OURS: Final = tuple(
+    str(path) + "/"
+    for path in (_HERE, *(Path(entry).resolve() for package in (fx_ir, solver) for entry in package.__path__))
+)
+# Bodies of library modules and functionals are Python that runs like the user's, but is not where a user looks.
+_INTERPRETED: Final = str(_HERE / "torchlite" / "nn") + "/"
+_LIBRARY_PARTS: Final = ("/site-packages/torch/", "/lib/python3")
+_ours_cache: dict[str, bool] = {}
+_library_cache: dict[str, bool] = {}
+
+
+def is_our_file(file: str) -> bool:
+    """True for files of these packages."""
+    known = _ours_cache.get(file)
+    if known is None:
+        known = _ours_cache[file] = file.startswith(_OURS)
+    return known
+
+
+def is_ours(code: CodeType) -> bool:
+    """True for code of these packages."""
+    return is_our_file(code.co_filename)
+
+
+def is_opaque(code: CodeType) -> bool:
+    """True for code of ours that the strict interpreter calls natively: all but the bodies of ``torchlite.nn``."""
+    file = code.co_filename
+    return is_our_file(file) and not file.startswith(_INTERPRETED)
+
+
+def is_library_file(file: str) -> bool:
+    """True for code where no user looks: ours, PyTorch's, the standard library's."""
+    known = _library_cache.get(file)
+    if known is None:
+        third_party = "/site-packages/" in file and "/site-packages/torch/" not in file
+        known = (
+            is_our_file(file)
+            or file.startswith("<frozen")
+            or (not third_party and any(part in file for part in _LIBRARY_PARTS))
+        )
+        _library_cache[file] = known
+    return known
+
+
+def native_location() -> Location | None:
+    """The innermost frame of the running thread that is the user's."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        code = frame.f_code
+        if not is_library_file(code.co_filename):
+            return Location(code.co_filename, frame.f_lineno, code.co_qualname)
+        frame = frame.f_back
+    return None
+
+
+def strip_traceback(error: BaseException) -> None:
+    """Drops our own frames from the traceback of the model's own exception."""
+    kept: list[TracebackType] = []
+    entry = error.__traceback__
+    while entry is not None:
+        if not is_our_file(entry.tb_frame.f_code.co_filename):
+            kept.append(entry)
+        entry = entry.tb_next
+    following: TracebackType | None = None
+    for entry in reversed(kept):
+        following = TracebackType(following, entry.tb_frame, entry.tb_lasti, entry.tb_lineno)
+    error.__traceback__ = following

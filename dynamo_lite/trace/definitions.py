@@ -1,0 +1,79 @@
+"""Which node tells the value of a symbol."""
+
+from __future__ import annotations
+
+import operator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from dynamo_lite.trace.sizes import Operand
+from fx_ir.node import Node
+from fx_ir.ops.registry import OPS
+from solver.expr import Expr, IntExpr, int_symbol
+
+if TYPE_CHECKING:
+    from dynamo_lite.trace.level import Level
+    from dynamo_lite.trace.tracer import Tracer
+
+SYM_SIZE = "aten::sym_size.int"
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """The symbol is ``node`` itself, or (``dim`` given) found from ``size(node, dim) == scale * symbol + shift``."""
+
+    node: Node
+    dim: int | None = None
+    scale: int = 1
+    shift: int = 0
+
+
+class Definitions:
+    """Symbol names and where they come from; the first definition counts."""
+
+    __slots__ = ("_known", "_tracer")
+
+    def __init__(self, tracer: Tracer) -> None:
+        self._tracer = tracer
+        self._known: dict[str, Definition] = {}
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._known
+
+    def __getitem__(self, name: str) -> Definition:
+        return self._known[name]
+
+    def by_value(self, name: str, node: Node) -> None:
+        """``node`` is the symbol."""
+        self._known.setdefault(name, Definition(node))
+
+    def by_size(self, node: Node, dim: int, size: Expr) -> None:
+        """Size ``dim`` of ``node`` is ``size``: defines its symbol if it is linear in a single unknown one."""
+        if not isinstance(size, IntExpr) or len(size.terms) != 1:
+            return
+        ((mono, scale),) = size.terms.items()
+        atom = mono.atoms[0]
+        if len(mono.atoms) == 1 and atom.op == "symbol" and scale > 0:
+            known = self._known.get(atom.name)
+            # A size that is the symbol itself tells it more simply than a derived one.
+            if known is None or (known.dim is not None and known.scale != 1 and scale == 1):
+                self._known[atom.name] = Definition(node, dim, scale, size.const)
+
+    def node(self, name: str, level: Level) -> Operand:
+        """The symbol's value in the graph of ``level``, which holds its definition."""
+        found = self._known[name]
+        if found.dim is None:
+            return level.own(found.node)
+        symbol = int_symbol(name)
+        size = level.sizes.known_size(found.node, found.dim)
+        if size is None:
+            expr = symbol * found.scale + found.shift
+            meta = self._tracer.node_meta(self._tracer.env.wrap(expr))
+            size = level.graph.call_function(OPS[SYM_SIZE], (level.own(found.node), found.dim), meta=meta)
+            level.sizes.remember_size(found.node, found.dim, size)
+        value: Operand = size
+        if found.shift:
+            value = level.number(operator.sub, (value, found.shift), symbol * found.scale)
+        if found.scale != 1:
+            value = level.number(operator.floordiv, (value, found.scale), symbol)
+        return value

@@ -1,0 +1,78 @@
+"""Errors of tracing."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from solver.errors import InputError, StateError, UnsupportedError, declare
+
+FOREIGN_FAKE: Final = declare(
+    "tensor-of-another-export",
+    UnsupportedError,
+    "a tensor of an export that has ended is used",
+    hint="do not keep tensors made in forward outside the model; return them instead",
+    about="A value of one capture is met in another.",
+)
+IN_PLACE_RESIZES: Final = declare(
+    "in-place-changes-shape",
+    UnsupportedError,
+    "an in-place operator would change a tensor of {held} to {given}",
+    hint="use the operator without the trailing underscore, which makes a new tensor",
+    about="The result of an in-place operator does not fit its target.",
+)
+PARAMETER_WRITTEN: Final = declare(
+    "parameter-written",
+    StateError,
+    "the parameter {name} is updated in forward",
+    hint="update parameters outside forward, in an optimiser step under no_grad, or register the tensor as a buffer",
+    about="Parameters are read-only for an exported program; buffers carry state.",
+)
+ATTRIBUTE_WRITTEN: Final = declare(
+    "tensor-attribute-written",
+    StateError,
+    "the tensor {name} is updated in forward, and it is neither a parameter nor a buffer",
+    hint="register it with register_buffer; then the program carries its value from call to call",
+    about="A plain tensor attribute, global or closure variable is updated.",
+)
+OUTER_WRITTEN: Final = declare(
+    "outer-tensor-written-in-branch",
+    UnsupportedError,
+    "the tensor {name} of the enclosing function is updated inside a branch or a loop body",
+    hint="return the new value from the branch and update the tensor outside",
+    about="Branches of cond, bodies of map and of loops must be free of effects on tensors from outside.",
+)
+OUTPUT_TYPE: Final = declare(
+    "output-type",
+    InputError,
+    "the model returns an object of class {type} at {path}, which a program cannot return",
+    hint="return tensors, numbers and containers of them, or register the class with register_dataclass or register_pytree_node",
+    about="Outputs are pytrees of tensors and plain values.",
+)
+FAKE_BUFFER_LOST: Final = declare(
+    "buffer-replaced",
+    StateError,
+    "the buffer {name} is replaced by an object of class {type}",
+    hint="assign tensors to buffers; keep other values in plain attributes",
+    about="A buffer must stay a tensor.",
+)
+BUFFER_CHANGES_KIND: Final = declare(
+    "buffer-changes-kind",
+    StateError,
+    "the buffer {name} is {before} and is replaced by {after}",
+    hint="keep shape and dtype of a buffer: allocate it at its final size, or convert the new value with .to(dtype)",
+    about="Buffers have a static shape and dtype in a program.",
+)
+TENSOR_LEFT_OUTSIDE: Final = declare(
+    "tensor-left-outside",
+    StateError,
+    "forward stores a tensor in {where}, which is not a buffer",
+    hint="register it with register_buffer if it is state, or return it if it is a result",
+    about="A plain attribute or an outside container would hold a tensor of the export.",
+)
+IN_PLACE_VIEW: Final = declare(
+    "in-place-view",
+    UnsupportedError,
+    "{op} changes the shape of a tensor that others view, or that comes from outside",
+    hint="use the operator without the trailing underscore and assign its result",
+    about="An in-place operator that changes shape or strides (`t_`, `unsqueeze_`, ...).",
+)

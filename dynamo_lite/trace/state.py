@@ -1,0 +1,103 @@
+"""State of the module under capture: real tensors met while tracing become placeholders, by identity."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+from dynamo_lite.fake import FakeTensor
+from dynamo_lite.trace.errors import ATTRIBUTE_WRITTEN, OUTER_WRITTEN, PARAMETER_WRITTEN
+from fx_ir import functionalize
+from fx_ir.node import Node
+
+if TYPE_CHECKING:
+    from dynamo_lite.trace.tracer import Tracer
+
+Kind = Literal["parameter", "buffer", "constant"]
+_PREFIX: Final = {"parameter": "p_", "buffer": "b_", "constant": "c_"}
+
+
+@dataclass(slots=True)
+class Lifted:
+    """A tensor of the module (or any other real tensor met), its placeholder and the fake that stands for it."""
+
+    kind: Kind
+    target: str
+    tensor: Any
+    fake: FakeTensor
+    placeholder: Node
+    persistent: bool | None = None
+
+
+class LiftedState:
+    """Entries in the order of their placeholders within each kind; user inputs come after all of them."""
+
+    __slots__ = ("_by_id", "_names", "_tracer", "entries", "first_input", "name_of")
+
+    def __init__(self, tracer: Tracer) -> None:
+        self._tracer = tracer
+        self._by_id: dict[int, FakeTensor] = {}
+        self._names: set[str] = set()
+        self.entries: list[Lifted] = []
+        self.first_input: Node | None = None
+        # How a constant is called: a front end that knows where it came from says so.
+        self.name_of: Callable[[Any], str | None] = lambda tensor: None
+
+    def add_module(self, module: Any) -> None:
+        """Lifts every parameter and buffer, each once however many names it has."""
+        library = self._tracer.library
+        for name, tensor in library.named_parameters(module):
+            if id(tensor) not in self._by_id:
+                self._lift("parameter", name, tensor, None)
+        for name, tensor, persistent in library.named_buffers(module):
+            if id(tensor) not in self._by_id:
+                self._lift("buffer", name, tensor, persistent)
+
+    def bind(self, tensor: Any, fake: FakeTensor) -> None:
+        """Says that ``fake`` stands for a real tensor that is an input."""
+        self._by_id[id(tensor)] = fake
+
+    def known(self, tensor: Any) -> FakeTensor | None:
+        """The fake of a tensor that was lifted already."""
+        return self._by_id.get(id(tensor))
+
+    def fake_of(self, tensor: Any) -> FakeTensor:
+        """The fake of any real tensor; a new one is a constant of the program."""
+        found = self._by_id.get(id(tensor))
+        if found is None:
+            name = self.name_of(tensor)
+            if name is None or name in self._names:
+                number = sum(entry.kind == "constant" for entry in self.entries)
+                name = f"lifted_tensor_{number}"
+            found = self._lift("constant", name, tensor, None)
+        return found
+
+    def _lift(self, kind: Kind, target: str, tensor: Any, persistent: bool | None) -> FakeTensor:
+        tracer = self._tracer
+        meta = tracer.library.describe(tensor)
+        graph = tracer.top.graph
+        name = _PREFIX[kind] + target.replace(".", "_")
+        node_meta = {"val": meta, "nn_module_stack": (), "location": None}
+        if self.first_input is None:
+            node = graph.placeholder(name, meta=node_meta)
+        else:
+            with graph.inserting_before(self.first_input):
+                node = graph.placeholder(name, meta=node_meta)
+        fake = tracer.library.fake_class(tracer, meta, node, kind, target)
+        # The entry keeps the tensor alive, so that its id cannot be given to another.
+        self.entries.append(Lifted(kind, target, tensor, fake, node, persistent))
+        self._names.add(target)
+        self._by_id[id(tensor)] = fake
+        return fake
+
+    def refuse_write(self, fake: FakeTensor) -> None:
+        """Raises for a write to what an exported program cannot update."""
+        root: Any = functionalize.root_of(fake)
+        where = self._tracer.locate()
+        if root.kind == "parameter":
+            raise PARAMETER_WRITTEN(name=root.origin, location=where)
+        if root.kind == "constant":
+            raise ATTRIBUTE_WRITTEN(name=root.origin, location=where)
+        if root.node.graph is not self._tracer.level.graph:
+            raise OUTER_WRITTEN(name=root.origin or root.node.name, location=where)

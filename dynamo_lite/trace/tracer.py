@@ -1,0 +1,308 @@
+"""The tracer: every tensor call of a capture ends here and becomes a node.
+
+Both front ends, both tensor libraries and every operator take this one path: lift real tensors, apply the fake rule, record, wrap.
+In-place operators and views are functionalised on the way (``fx_ir.functionalize``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from operator import getitem
+from typing import TYPE_CHECKING, Any, Final
+
+from solver.shape_env import ShapeEnv
+
+from dynamo_lite.fake import FakeTensor
+from dynamo_lite.lowering import modes
+from dynamo_lite.trace.definitions import Definitions
+from dynamo_lite.trace.errors import IN_PLACE_RESIZES, IN_PLACE_VIEW
+from dynamo_lite.trace.level import Level
+from dynamo_lite.trace.state import LiftedState
+from fx_ir import functionalize
+from fx_ir.contract import Distinct
+from fx_ir.functionalize import Alias
+from fx_ir.meta import TensorMeta
+from fx_ir.node import Node
+from fx_ir.ops.registry import OPS, Operator, find, infer
+from solver.errors import Location
+from solver.sym import SymBool, SymFloat, SymInt
+
+if TYPE_CHECKING:
+    from dynamo_lite.library import TensorLibrary
+
+_PLAIN: Final = frozenset({int, float, bool, str, type(None), complex})
+_SYMBOLIC: Final = (SymInt, SymFloat, SymBool)
+Locate = Callable[[], Location | None]
+
+
+def nowhere() -> Location | None:
+    """The location before a front end says better."""
+    return None
+
+
+class Tracer:
+    """One capture in progress.
+
+    ``locate`` tells the user's line; ``module_stack`` the modules that are running, as ``(path, class name)`` pairs, outermost first.
+    ``layout_seen`` and ``grad_seen`` say whether the program looked at strides or at ``requires_grad``.
+    """
+
+    def __init__(self, library: TensorLibrary, env: ShapeEnv) -> None:
+        self.library = library
+        self.env = env
+        self.locate: Locate = nowhere
+        self.module_stack: tuple[tuple[str, str], ...] = ()
+        self.definitions = Definitions(self)
+        self.level = self.top = Level(self, None)
+        self.state = LiftedState(self)
+        self.layout_seen: Location | bool | None = False
+        self.grad_seen: Location | bool | None = False
+        self.distinct_inputs: list[Distinct] = []
+        self._fake_class = library.fake_class
+        self._fresh: list[tuple[str, Any]] = []
+
+    # ---- values ----
+
+    def node_meta(self, val: Any) -> dict[str, Any]:
+        """What every node carries."""
+        return {"val": val, "nn_module_stack": self.module_stack, "location": self.locate()}
+
+    def fake_of(self, value: Any) -> FakeTensor:
+        """The fake that stands for a tensor of this trace: itself, or the lifted real tensor."""
+        if issubclass(type(value), FakeTensor):
+            return self._own(value)
+        return self.state.fake_of(value)
+
+    def _own(self, fake: FakeTensor) -> FakeTensor:
+        if fake.tracer is not self:
+            from dynamo_lite.trace.errors import FOREIGN_FAKE
+
+            raise FOREIGN_FAKE(location=self.locate())
+        return fake
+
+    def value(self, meta: TensorMeta, node: Node, alias: Alias | None = None) -> FakeTensor:
+        """A new fake tensor of the library's kind."""
+        return self._fake_class(self, meta, node, "value", None, alias)
+
+    def node_of(self, fake: FakeTensor) -> Node:
+        """The node that holds the fake's present value, as known in the graph being recorded."""
+        node = functionalize.current(fake, self)
+        return node if node.graph is self.level.graph else self.level.own(node)
+
+    # ---- unbacked numbers (fx_ir.fake_context) ----
+
+    def unbacked(self, source: str, kind: str = "int", min: int | None = None, max: Any = None) -> Any:
+        """A new unbacked number, defined by the node that is being recorded."""
+        bound = max if isinstance(max, int) else None
+        made = self.env.unbacked(source, kind, min, bound)
+        self._fresh.append((str(made.expr), made))
+        if max is not None and bound is None:
+            self.env.learn(made <= max)
+        return made
+
+    def _define_fresh(self, result: Any, node: Node) -> None:
+        fresh, self._fresh = self._fresh, []
+        for name, made in fresh:
+            if result is made:
+                self.definitions.by_value(name, node)
+                continue
+            outputs = result if isinstance(result, (tuple, list)) else (result,)
+            for index, meta in enumerate(outputs):
+                if not isinstance(meta, TensorMeta):
+                    continue
+                holder = node if meta is result else None
+                for dim, size in enumerate(meta.shape):
+                    if isinstance(size, SymInt) and name not in self.definitions:
+                        if holder is None:
+                            holder = self.level.graph.call_function(
+                                getitem, (node, index), meta=self.node_meta(meta)
+                            )
+                        self.definitions.by_size(holder, dim, size.expr)
+
+    # ---- operators ----
+
+    def call(self, op: Operator, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+        """Applies ``op`` to fakes, real tensors, symbols and plain values, and records it."""
+        if op.is_inplace:
+            return self._in_place(op, args, kwargs)
+        if op.lower is not None:
+            lowered = op.lower(self.apply, self.write, *args, **kwargs)
+            if lowered is not NotImplemented:
+                return lowered
+        parents: list[FakeTensor] = []
+        metas: list[Any] = []
+        values: list[Any] = []
+        for arg in args:
+            if type(arg) in _PLAIN:
+                metas.append(arg)
+                values.append(arg)
+            else:
+                meta, value = self._operand(arg, parents)
+                metas.append(meta)
+                values.append(value)
+        keyword_metas: dict[str, Any] = {}
+        keyword_values: dict[str, Any] = {}
+        for name, arg in kwargs.items():
+            if type(arg) in _PLAIN:
+                keyword_metas[name] = keyword_values[name] = arg
+            else:
+                keyword_metas[name], keyword_values[name] = self._operand(arg, parents)
+        env = self.env
+        before, env.origin = env.origin, op.qualified
+        try:
+            result = infer(op, tuple(metas), keyword_metas, modes.grad_enabled())
+        finally:
+            env.origin = before
+        short, keywords = op.without_defaults(tuple(values), keyword_values)
+        node = self.level.graph.call_function(op, short, keywords, meta=self.node_meta(result))
+        if self._fresh:
+            self._define_fresh(result, node)
+        if type(result) is TensorMeta:
+            if op.view is None:
+                return self._fake_class(self, result, node)
+            return self.value(result, node, self._alias(op, result, parents, metas, args, kwargs, None))
+        return self._wrap(op, result, node, parents, metas, args, kwargs)
+
+    def _operand(self, arg: Any, parents: list[FakeTensor]) -> tuple[Any, Any]:
+        """``(what the fake rule sees, what the node holds)``."""
+        kind = type(arg)
+        if kind in _PLAIN:
+            return arg, arg
+        if issubclass(kind, FakeTensor):
+            parents.append(arg)
+            return self._own(arg).meta, self.node_of(arg)
+        if issubclass(kind, _SYMBOLIC):
+            return arg, self.level.sizes.of(arg.expr)
+        if issubclass(kind, (list, tuple)):
+            pairs = [self._operand(item, parents) for item in arg]
+            return [meta for meta, _ in pairs], [value for _, value in pairs]
+        if self.library.is_tensor(arg):
+            return self._operand(self.state.fake_of(arg), parents)
+        return arg, self.library.plain(arg)
+
+    def _alias(
+        self,
+        op: Operator,
+        result: TensorMeta,
+        parents: list[FakeTensor],
+        metas: list[Any],
+        args: tuple[Any, ...],
+        kwargs: Mapping[str, Any],
+        index: int | None,
+    ) -> Alias | None:
+        if not parents or (op.maybe_view is not None and not op.maybe_view(result, *metas, **kwargs)):
+            return None
+        return Alias(parents[0], op, args[1:], kwargs, index)
+
+    def _wrap(
+        self,
+        op: Operator,
+        result: Any,
+        node: Node,
+        parents: list[FakeTensor],
+        metas: list[Any],
+        args: tuple[Any, ...],
+        kwargs: Mapping[str, Any],
+    ) -> Any:
+        if not isinstance(result, (tuple, list)):
+            return result
+        outputs: list[Any] = []
+        for index, meta in enumerate(result):
+            if not isinstance(meta, TensorMeta):
+                outputs.append(meta)
+                continue
+            part = self.level.graph.call_function(getitem, (node, index), meta=self.node_meta(meta))
+            alias = None if op.view is None else self._alias(op, meta, parents, metas, args, kwargs, index)
+            outputs.append(self.value(meta, part, alias))
+        return tuple(outputs) if isinstance(result, tuple) else outputs
+
+    def apply(self, qualified: str, *args: Any, **kwargs: Any) -> Any:
+        """Calls an operator by qualified name with arguments as a user would give them."""
+        op = find(qualified)
+        return self.call(op, *op.bind(args, kwargs))
+
+    # ---- mutation ----
+
+    def _in_place(self, op: Operator, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+        target = args[0]
+        functional = op.functional
+        assert functional is not None
+        held = self.fake_of(target)
+        viewed = held.viewed
+        result = self.call(functional, args, kwargs)
+        if functional.view is not None and functional.maybe_view is None:
+            self._become_view(op, held, result, viewed)
+        else:
+            self.write(target, result)
+        return target
+
+    def _become_view(self, op: Operator, fake: FakeTensor, view: FakeTensor, viewed: bool) -> None:
+        """``x.unsqueeze_(0)`` and its kin: the tensor itself becomes a view of what it was."""
+        if op.name == "detach_":
+            return
+        if fake.kind != "value" or viewed:
+            raise IN_PLACE_VIEW(op=op.name, location=self.locate())
+        was = self.value(fake.meta, fake.node, fake.alias)
+        was.storage, was.generation = fake.storage, fake.generation
+        if view.alias is not None:
+            view.alias.parent = was
+        fake.meta, fake.node, fake.alias = view.meta, view.node, view.alias
+
+    def write(self, target: Any, value: Any) -> None:
+        """Makes ``value`` the content of ``target``, cast to its dtype; all aliases see it."""
+        fake = self.fake_of(target)
+        self.state.refuse_write(fake)
+        new = self.fake_of(value)
+        meta = fake.meta
+        if new.meta.dtype is not meta.dtype:
+            if new.meta.dtype.category > meta.dtype.category:
+                raise RuntimeError(
+                    f"result type {new.meta.dtype} can't be cast to the desired output type {meta.dtype}"
+                )
+            new = self.apply("aten::_to_copy", new, dtype=meta.dtype)
+        if len(new.meta.shape) != len(meta.shape):
+            raise IN_PLACE_RESIZES(given=new.meta, held=meta, location=self.locate())
+        for given, held in zip(new.meta.shape, meta.shape, strict=True):
+            if given is not held and given != held:
+                raise IN_PLACE_RESIZES(given=new.meta, held=meta, location=self.locate())
+        functionalize.write(fake, self.node_of(new), self)
+
+    def regenerate(self, alias: Alias) -> Node:
+        """Records a view anew on its parent's present value."""
+        parent = alias.parent
+        assert isinstance(parent, object)
+        made = self._call_on(alias.operator, parent, alias.args, alias.kwargs)
+        picked = made if alias.index is None else made[alias.index]
+        node: Node = picked.node
+        return node
+
+    def scatter(self, alias: Alias, new: Node) -> Node:
+        """Records the parent's value with ``new`` written through the view."""
+        view = alias.operator.view
+        assert view is not None
+        parent: Any = alias.parent
+        detached = self.value(parent.meta, self.node_of(parent))
+        part = self.value(new.meta["val"], new)
+        written = view.scatter(self.apply, detached, part, alias.index or 0, *alias.args, **alias.kwargs)
+        return self.node_of(self.fake_of(written))
+
+    def _call_on(self, op: Operator, parent: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+        detached = self.value(parent.meta, self.node_of(parent))
+        return self.call(op, (detached, *args), kwargs)
+
+    def keeps(self, node: Node) -> bool:
+        """Only nodes of the outermost graph are remembered across branches."""
+        return self.level is self.top
+
+    # ---- facts ----
+
+    def check(self, condition: Any, message: str | None = None) -> None:
+        """``torch._check``: a fact about unbacked sizes becomes an inline assertion, one about backed sizes a guard."""
+        if isinstance(condition, SymBool) and self.env.check(condition, message):
+            node = self.level.sizes.of(condition.expr)
+            text = message or f"expected {condition.expr}"
+            self.level.graph.call_function(
+                OPS["aten::_assert_scalar"], (node, text), meta=self.node_meta(None)
+            )
+        elif not isinstance(condition, SymBool) and not condition:
+            raise RuntimeError(message or "Expected cond to be True, but got False")
