@@ -1,0 +1,225 @@
+"""One guard through the methods, cheapest first, each of which can only give a true answer.
+
+``normal form`` (substitution, polynomials, bounds, residues, cases) proves; ``sampling`` refutes by an exact
+counterexample; ``enumeration`` decides what has few enough assignments; ``z3`` decides the rest on the simplified goal.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import product
+from typing import Final
+
+from solver.expr import BoolExpr, FloatExpr, Value, free_symbols
+from solver.expr.symbols import children
+from solver.problem import Condition
+from solver.prove.context import MAX_CASES, Context
+from solver.prove.normal import TooLarge
+from solver.prove.points import Point, Sampler
+from solver.prove.signs import FUEL
+from solver.prove.world import World, goal_of
+
+MAX_ENUMERATION: Final = 20_000
+
+
+@dataclass(slots=True)
+class Outcome:
+    """``mask``: premises that a proof rests on, not yet minimal."""
+
+    verdict: str
+    method: str
+    mask: int = 0
+    point: Point | None = None
+    reason: str | None = None
+
+
+class Engine:
+    """Decides guards against one world."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self._samplers: dict[frozenset[int], Sampler] = {}
+        self._conflicts: dict[frozenset[int], tuple[int | None, bool]] = {}
+
+    def sampler(self, cone: frozenset[int]) -> Sampler:
+        found = self._samplers.get(cone)
+        if found is None:
+            found = self._samplers[cone] = Sampler(self.world, cone)
+        return found
+
+    # -- the specification ---------------------------------------------------------------------------------------
+
+    def conflict(self) -> int | None:
+        """The mask of premises that contradict each other, or None."""
+        for cone in self.world.groups():
+            mask, _ = self.satisfiable(cone)
+            if mask is not None:
+                return mask
+        return None
+
+    def satisfiable(self, cone: frozenset[int]) -> tuple[int | None, bool]:
+        """``(mask of a conflict or None, whether an assignment is known)`` for the premises of a cone."""
+        found = self._conflicts.get(cone)
+        if found is None:
+            found = self._conflicts[cone] = self._satisfiable(cone)
+        return found
+
+    def _satisfiable(self, cone: frozenset[int]) -> tuple[int | None, bool]:
+        context = self.world.context(cone)
+        if context.contradiction is not None:
+            return self._minimal_conflict(cone, context.contradiction), False
+        if next(iter(self.sampler(cone)), None) is not None:
+            return None, True
+        if not context.premises:
+            return None, True
+        from solver.expr import FALSE
+        from solver.prove.z3_backend import ask
+
+        context.mask = 0
+        answer = ask(context, FALSE)
+        if answer.status == "unsat":
+            return self._minimal_conflict(cone, answer.core), False
+        if answer.status == "sat" and self._admit(cone, answer.values) is not None:
+            return None, True
+        return None, False
+
+    def _minimal_conflict(self, cone: frozenset[int], mask: int) -> int:
+        """Drops premises that the conflict does not need."""
+        everything = sum(1 << bit for bit in self.world.bits(cone))
+        for bit in range(mask.bit_length()):
+            if mask >> bit & 1:
+                smaller = mask & ~(1 << bit)
+                if self.world.context(cone, everything & ~smaller).contradiction is not None:
+                    mask = smaller
+        return mask
+
+    # -- guards --------------------------------------------------------------------------------------------------
+
+    def decide(self, guard: Condition) -> Outcome:
+        """The verdict on one guard."""
+        return self.decide_expr(guard.expr)
+
+    def decide_expr(self, expr: BoolExpr) -> Outcome:
+        goal = goal_of(expr)
+        cone = self.world.cone(expr)
+        context = self.world.context(cone)
+        proof = self.fast_proof(context, goal)
+        if proof is not None:
+            return Outcome("proved", "normal form", proof)
+        refuted = self._by_sampling(cone, expr)
+        if refuted is not None:
+            return refuted
+        return self._by_enumeration(cone, expr) or self._by_z3(cone, context, expr, goal)
+
+    def fast_proof(self, context: Context, goal: BoolExpr, cases: int = MAX_CASES) -> int | None:
+        """The mask of what a proof by normal form rests on, or None."""
+        context.fuel = FUEL
+        context.mask = 0
+        try:
+            if context.contradiction is not None:
+                return context.contradiction
+            if context.proves(goal):
+                return context.mask
+        except TooLarge:
+            return None
+        return self._by_cases(context, goal, cases) if cases else None
+
+    def _by_cases(self, context: Context, goal: BoolExpr, cases: int) -> int | None:
+        branches = context.split()
+        if not branches or len(branches) > 8:
+            return None
+        mask = 0
+        for branch in branches:
+            proof = self.fast_proof(branch, goal, cases - 1)
+            if proof is None:
+                return None
+            mask |= proof
+        return mask
+
+    def _by_sampling(self, cone: frozenset[int], expr: BoolExpr) -> Outcome | None:
+        sampler = self.sampler(cone)
+        for point in sampler:
+            why = point.problem_with(expr)
+            if why is not None:
+                smallest = sampler.shrink(point, expr)
+                return Outcome("refuted", "sampling", point=smallest, reason=smallest.problem_with(expr))
+        return None
+
+    def _by_enumeration(self, cone: frozenset[int], expr: BoolExpr) -> Outcome | None:
+        """All assignments, where ranges allow only few; exact for floats too."""
+        names = self.world.names(cone)
+        spans = []
+        total = 1
+        for name in names:
+            symbol = self.world.problem.symbols[name]
+            if symbol.sort == "bool":
+                spans.append(range(2))
+            elif symbol.sort == "float" or symbol.min is None or symbol.max is None:
+                return None
+            else:
+                spans.append(range(symbol.min, symbol.max + 1))
+            total *= len(spans[-1])
+            if total > MAX_ENUMERATION:
+                return None
+        sampler = self.sampler(cone)
+        for values in product(*spans):
+            assignment: dict[str, Value] = dict(zip(names, values, strict=True))
+            point = sampler.admit(assignment)
+            if point is not None and (why := point.problem_with(expr)) is not None:
+                return Outcome("refuted", "enumeration", point=point, reason=why)
+        return Outcome("proved", "enumeration", sum(1 << bit for bit in self.world.bits(cone)))
+
+    def _by_z3(self, cone: frozenset[int], context: Context, expr: BoolExpr, goal: BoolExpr) -> Outcome:
+        from solver.prove.z3_backend import ask
+
+        context.fuel = FUEL
+        context.mask = 0
+        answer = ask(context, goal)
+        if answer.status == "unsat":
+            return Outcome("proved", "z3", answer.core)
+        if answer.status == "sat":
+            point = self._admit(cone, answer.values)
+            if point is not None and (why := point.problem_with(expr)) is not None:
+                smallest = self.sampler(cone).shrink(point, expr)
+                return Outcome("refuted", "z3", point=smallest, reason=smallest.problem_with(expr) or why)
+        return Outcome("unknown", "z3", reason=_reason(expr, answer.reason))
+
+    def _admit(self, cone: frozenset[int], values: dict[str, Value]) -> Point | None:
+        """A model of z3 as a point, checked exactly."""
+        sampler = self.sampler(cone)
+        context = sampler.context
+        algebra = context.algebra
+        free = {
+            atom: int(values.get(algebra.name(atom), self._default(context, atom))) for atom in sampler.free
+        }
+        return sampler.make(free)
+
+    def _default(self, context: Context, atom: int) -> int:
+        low = context.low.get(atom)
+        return low[0] if low is not None and low[0] is not None else 0
+
+
+def _reason(expr: BoolExpr, given: str) -> str:
+    if has_float(expr):
+        return "float"
+    if "resource" in given or "timeout" in given or "canceled" in given:
+        return "z3 gave up within its resource limit"
+    return given or "z3 found no model that could be confirmed"
+
+
+def has_float(expr: BoolExpr) -> bool:
+    """Whether a float takes part in a condition."""
+    stack: list[object] = [expr]
+    seen: set[int] = set()
+    while stack:
+        part = stack.pop()
+        if id(part) in seen:
+            continue
+        seen.add(id(part))
+        if isinstance(part, FloatExpr):
+            return True
+        stack.extend(getattr(part, "args", ()) if not hasattr(part, "terms") else children(part))  # type: ignore[arg-type]
+    return False
+
+
+__all__ = ["Engine", "Outcome", "free_symbols", "has_float"]

@@ -1,0 +1,258 @@
+"""Concrete assignments that satisfy the specification, to refute guards with.
+
+Points are made from the solved form (free parameters in, every symbol out), at the ends of ranges, near the constants
+that occur, at powers of two, and at pseudo-random places with a fixed seed; each is checked exactly against the
+premises before it is used. Points are shared by all guards of a cone, and so are the values of common subexpressions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import product
+from random import Random
+from typing import Final
+
+from solver.expr import BoolExpr, Expr, IntExpr, Value, free_symbols
+from solver.expr.evaluate import _Evaluator
+from solver.expr.symbols import children
+from solver.prove.context import Context
+from solver.prove.poly import Poly
+from solver.prove.world import World
+
+MAX_POINTS: Final = 220
+_MAX_TRIES: Final = 2500
+_EXPONENTS: Final = (4, 5, 6, 7, 8, 9, 10, 12, 14, 16, 20, 24, 31, 32, 40, 53, 63, 64)
+Failure = (ZeroDivisionError, OverflowError, ValueError)
+
+
+class Point:
+    """One assignment; ``parameters`` are the free values it was made from."""
+
+    __slots__ = ("_run", "assignment", "parameters")
+
+    def __init__(self, assignment: Mapping[str, Value], parameters: dict[int, int]) -> None:
+        self.assignment = assignment
+        self.parameters = parameters
+        self._run = _Evaluator(assignment)
+
+    def holds(self, condition: BoolExpr) -> bool:
+        """Whether a condition is true here; False where it has no value."""
+        try:
+            return self._run.boolean(condition)
+        except Failure:
+            return False
+
+    def problem_with(self, condition: BoolExpr) -> str | None:
+        """Why a condition is not true here, or None if it is."""
+        try:
+            return None if self._run.boolean(condition) else "it is false"
+        except ZeroDivisionError:
+            return "it divides by zero"
+        except (OverflowError, ValueError) as error:
+            return f"it has no value ({error})"
+
+
+def constants(expr: Expr) -> set[int]:
+    """Integers that occur in an expression."""
+    found: set[int] = set()
+    seen: set[int] = set()
+    stack: list[object] = [expr]
+    while stack:
+        part = stack.pop()
+        if id(part) in seen:
+            continue
+        seen.add(id(part))
+        if isinstance(part, IntExpr):
+            found.add(part.const)
+            found.update(part.terms.values())
+            stack.extend(children(part))
+        elif isinstance(part, BoolExpr):
+            found.update(part.values)
+            stack.extend(part.args)
+        else:
+            stack.extend(getattr(part, "args", ()))
+    return found
+
+
+class Sampler:
+    """Points of one cone, made as they are asked for and kept."""
+
+    def __init__(self, world: World, cone: frozenset[int]) -> None:
+        self.world = world
+        self.context = world.context(cone)
+        self.names = world.names(cone)
+        self.conditions = [world.sources[bit].expr for bit in world.bits(cone)]
+        self.points: list[Point] = []
+        self._solved = {name: _resolved(self.context, name) for name in self.names}
+        self.free = sorted({atom for poly in self._solved.values() for atom in self._symbols(poly)})
+        self._fresh = self._generate()
+        self._seen: set[tuple[int, ...]] = set()
+        self._tries = 0
+
+    def _symbols(self, poly: Poly) -> frozenset[int]:
+        return self.context.algebra.symbols(poly)
+
+    def __iter__(self) -> Iterator[Point]:
+        """All points, old and new, until there are enough."""
+        index = 0
+        while index < len(self.points) or self._advance():
+            yield self.points[index]
+            index += 1
+
+    def _advance(self) -> bool:
+        if len(self.points) >= MAX_POINTS:
+            return False
+        before = len(self.points)
+        for parameters in self._fresh:
+            self._tries += 1
+            self.try_point(parameters)
+            if len(self.points) > before:
+                return True
+            if self._tries > _MAX_TRIES:
+                return False
+        return False
+
+    def try_point(self, parameters: dict[int, int]) -> Point | None:
+        """The point made from free parameters, if it satisfies the premises; kept for later guards."""
+        key = tuple(parameters[atom] for atom in self.free)
+        if key in self._seen:
+            return None
+        self._seen.add(key)
+        point = self.make(parameters)
+        if point is not None:
+            self.points.append(point)
+        return point
+
+    def make(self, parameters: dict[int, int]) -> Point | None:
+        """The point made from free parameters, or None if the premises exclude it."""
+        algebra = self.context.algebra
+        try:
+            values: dict[str, Value] = {n: algebra.value(p, parameters) for n, p in self._solved.items()}
+        except (ZeroDivisionError, LookupError):
+            return None
+        return self.admit(values, parameters)
+
+    def admit(self, values: Mapping[str, Value], parameters: dict[int, int] | None = None) -> Point | None:
+        """A point from values of the symbols themselves, if it satisfies the premises."""
+        point = Point(values, parameters or {})
+        return point if all(point.holds(condition) for condition in self.conditions) else None
+
+    # -- which parameters to try ---------------------------------------------------------------------------------
+
+    def _generate(self) -> Iterator[dict[int, int]]:
+        candidates = {atom: self._candidates(atom) for atom in self.free}
+        base = {atom: values[0] for atom, values in candidates.items()}
+        yield base
+        hinted = self._hinted()
+        if hinted is not None:
+            yield hinted
+        if len(self.free) <= 2:
+            yield from self._all(candidates)
+        for origin in (hinted, base):
+            if origin is not None:
+                yield from _along_axes(origin, candidates)
+        yield from _random(candidates)
+
+    def _all(self, candidates: dict[int, list[int]]) -> Iterator[dict[int, int]]:
+        short = [candidates[atom][:24] for atom in self.free]
+        pairs = sorted(product(*(range(len(values)) for values in short)), key=sum)
+        for places in pairs:
+            yield {
+                atom: short[i][place] for i, (atom, place) in enumerate(zip(self.free, places, strict=True))
+            }
+
+    def _hinted(self) -> dict[int, int] | None:
+        """Parameters of the example, where each symbol's solved form is one parameter, scaled and shifted."""
+        found: dict[int, int] = {}
+        for name, poly in self._solved.items():
+            hint = self.world.problem.symbols[name].hint
+            monos = [mono for mono in poly.terms if mono]
+            if hint is None or len(monos) != 1 or len(monos[0]) != 1 or monos[0][0] not in self.free:
+                continue
+            rest = hint - poly.constant
+            if rest % poly.terms[monos[0]] == 0:
+                found[monos[0][0]] = rest // poly.terms[monos[0]]
+        return found if len(found) == len(self.free) else None
+
+    def _candidates(self, atom: int) -> list[int]:
+        low, high = self.context.low.get(atom), self.context.high.get(atom)
+        least = None if low is None else low[0]
+        most = None if high is None else high[0]
+        start = least if least is not None else (min(0, most) if most is not None else 0)
+        values = [start + i for i in range(10)]
+        values += [start + 2**e + d for e in _EXPONENTS for d in (0, 1, -1)]
+        if most is not None:
+            values += [most - i for i in range(4)] + [(start + most) // 2]
+        if least is None:
+            values += [start - i for i in range(1, 10)] + [start - 2**e for e in _EXPONENTS]
+        known = {c for condition in self.conditions for c in constants(condition)}
+        near = sorted({c + d for c in known if abs(c) < 2**40 for d in (-1, 0, 1)}, key=abs)[:40]
+        values += near + [d for c in sorted(known, key=abs)[:8] for d in _divisors(c)]
+        kept = dict.fromkeys(
+            v for v in values if (least is None or v >= least) and (most is None or v <= most)
+        )
+        return list(kept) or [start]
+
+    # -- shrinking -----------------------------------------------------------------------------------------------
+
+    def shrink(self, point: Point, guard: BoolExpr) -> Point:
+        """A smaller point that the guard still fails at."""
+        if not point.parameters:
+            return point
+        for _ in range(4):
+            smaller = point
+            for atom in self.free:
+                smaller = self._shrink_one(smaller, atom, guard)
+            if smaller is point:
+                break
+            point = smaller
+        return point
+
+    def _shrink_one(self, point: Point, atom: int, guard: BoolExpr) -> Point:
+        value = point.parameters[atom]
+        low = self.context.low.get(atom)
+        target = low[0] if low is not None and low[0] is not None else 0
+        for candidate in _toward(target, value):
+            smaller = self.make({**point.parameters, atom: candidate})
+            if smaller is not None and smaller.problem_with(guard) is not None:
+                return smaller
+        return point
+
+
+def _toward(target: int, value: int) -> Iterable[int]:
+    """Candidates nearer to ``target``, the nearest first."""
+    distance = value - target
+    step = 1 if distance > 0 else -1
+    small = [target + step * i for i in range(min(abs(distance), 24))]
+    halves = []
+    part = abs(distance) // 2
+    while part:
+        halves.append(value - step * part)
+        part //= 2
+    return dict.fromkeys(small + halves)
+
+
+def _resolved(context: Context, name: str) -> Poly:
+    return context.symbol(name)
+
+
+def _along_axes(origin: dict[int, int], candidates: dict[int, list[int]]) -> Iterator[dict[int, int]]:
+    for place in range(max(map(len, candidates.values()), default=0)):
+        for atom, values in candidates.items():
+            if place < len(values):
+                yield {**origin, atom: values[place]}
+
+
+def _random(candidates: dict[int, list[int]]) -> Iterator[dict[int, int]]:
+    random = Random(0)
+    for turn in range(_MAX_TRIES):
+        width = 8 if turn % 2 else 64
+        yield {atom: random.choice(values[:width]) for atom, values in candidates.items()}
+
+
+def _divisors(number: int) -> list[int]:
+    size = abs(number)
+    return [d for d in range(1, min(size, 4096) + 1) if size % d == 0] if 1 < size <= 1 << 20 else []
+
+
+__all__ = ["MAX_POINTS", "Point", "Sampler", "constants", "free_symbols"]

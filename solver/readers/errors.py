@@ -1,0 +1,27 @@
+"""The errors of reading files."""
+
+from __future__ import annotations
+
+from solver.errors import InputError, declare
+
+UNREADABLE_FILE = declare(
+    "unreadable-file",
+    InputError,
+    "{file} cannot be read: {what}",
+    hint="give a shapeproof/1 file (JSON), a .dlp or a .pt2 archive of PyTorch 2.13",
+    about="A file given to the verifier does not exist, is no file, or is neither JSON nor a zip archive.",
+)
+BAD_ARCHIVE = declare(
+    "bad-archive",
+    InputError,
+    "{file} is no usable archive: {path}: {what}",
+    hint="save the program again with torch.export.save of PyTorch 2.13, or with dynamo_lite.save",
+    about="An archive is truncated, holds unsafe or missing entries, or an entry does not have the form that its format requires.",
+)
+ARCHIVE_VERSION = declare(
+    "archive-version",
+    InputError,
+    "{file} was written in {version}, which cannot be read; {known} can",
+    hint="export and save the program again with PyTorch 2.13",
+    about="The archive's schema version is older or newer than the versions that the reader knows.",
+)

@@ -1,0 +1,76 @@
+"""A report as text for people: each guard that needs attention, where it came from, why, and what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from solver.report import GuardReport, Report, Suggestion
+
+_MARK = {"proved": "proved ", "refuted": "REFUTED", "unknown": "UNKNOWN"}
+_MAX_EXPR = 160
+_MAX_PROVED = 40
+
+
+def render(report: Report, *, every: bool = False) -> str:
+    """The report; proved guards are summed up where there are many, unless ``every`` is set."""
+    return "\n".join(_lines(report, every))
+
+
+def _lines(report: Report, every: bool) -> Iterator[str]:
+    counts = report.counts()
+    numbers = ", ".join(f"{counts[verdict]} {verdict}" for verdict in counts if counts[verdict])
+    yield f"{report.name or 'problem'}: {report.status} ({numbers or 'no guards'}; {report.seconds * 1000:.0f} ms)"
+    if report.conflict:
+        yield "  the specification has no solution: these cannot hold together"
+        yield from (f"    {label}" for label in report.conflict)
+        return
+    yield from (f"  note: {note}" for note in report.notes)
+    roots = [guard.id for guard in report.roots]
+    shown = [
+        guard
+        for guard in report.guards
+        if guard.verdict != "refuted" or guard.id in roots or not guard.follows_from
+    ]
+    quiet = not every and len([g for g in shown if g.verdict == "proved"]) > _MAX_PROVED
+    for guard in sorted(shown, key=lambda g: roots.index(g.id) if g.id in roots else len(roots)):
+        if guard.verdict == "proved" and quiet:
+            continue
+        yield from _guard(guard)
+    if quiet:
+        yield f"  {counts['proved']} guards proved (not shown one by one)"
+    hidden = len(report.guards) - len(shown)
+    if hidden:
+        yield f"  {hidden} more refuted guards follow from those shown"
+    if report.fix is not None:
+        yield "  one change that makes every guard hold:"
+        yield from _suggestion(report.fix, "    ")
+
+
+def _guard(guard: GuardReport) -> Iterator[str]:
+    place = f"  [{guard.at}]" if guard.at else ""
+    yield f"  {_MARK[guard.verdict]} {guard.id}: {_short(guard.expr)}{place}"
+    if guard.note:
+        yield f"      {guard.note}"
+    if guard.verdict == "proved":
+        rests = f"uses {', '.join(guard.used)}" if guard.used else "holds without the specification"
+        yield f"      by {guard.method}; {rests}" if guard.method != "vacuous" else f"      {guard.reason}"
+    elif guard.verdict == "refuted":
+        values = guard.shapes or {name: str(v) for name, v in (guard.counterexample or {}).items()}
+        yield f"      at {', '.join(f'{name} = {value}' for name, value in values.items())}: {guard.reason}"
+        for suggestion in guard.suggestions:
+            yield from _suggestion(suggestion, "      fix: ")
+    else:
+        yield f"      reason: {guard.reason}"
+
+
+def _suggestion(suggestion: Suggestion, indent: str) -> Iterator[str]:
+    yield f"{indent}{suggestion.words}"
+    pad = " " * len(indent)
+    for place, source in suggestion.dims.items():
+        yield f"{pad}{place}: {source}"
+    if not suggestion.dims and suggestion.assumption:
+        yield f"{pad}ShapesSpec(..., assumptions=[{suggestion.assumption}])"
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _MAX_EXPR else f"{text[: _MAX_EXPR - 3]}..."
