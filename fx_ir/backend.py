@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 from fx_ir.errors import BACKEND_UNKNOWN, NO_BACKEND
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from fx_ir.meta import TensorMeta
     from fx_ir.ops.registry import Operator
 
@@ -42,6 +44,15 @@ class Backend(Protocol):
 
     def snapshot(self, obj: Any) -> Any:
         """A copy of a tensor that shares nothing with it."""
+
+    def to_numpy(self, obj: Any) -> np.ndarray[Any, Any]:
+        """A tensor's data as an array (``bfloat16`` as ml_dtypes'), sharing memory where it can."""
+
+    def from_numpy(self, array: np.ndarray[Any, Any], meta: TensorMeta, *, parameter: bool = False) -> Any:
+        """A tensor (a parameter where that is a type of its own) over an array, with the metadata given."""
+
+    def constant(self, value: Any) -> Any:
+        """What kernels take for a ``DType``, ``Device``, ``Layout`` or ``MemoryFormat`` written in a graph."""
 
 
 _BACKENDS: Final[dict[str, Backend]] = {}

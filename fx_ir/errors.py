@@ -90,3 +90,87 @@ NO_TORCH_BRIDGE: Final = declare(
     hint="install the extra 'torch' and import dynamo_lite.torch_bridge",
     about="to_torch() was called without PyTorch.",
 )
+ARCHIVE_BAD: Final = declare(
+    "archive-bad",
+    InputError,
+    "{file} is not a usable program archive: {problem}",
+    hint="save the program again; a .dlp file is written by dynamo_lite.save and described in docs/format.md",
+    about="A file is truncated, foreign, or says what no program can mean.",
+)
+CONTRACT_UNBOUND: Final = declare(
+    "contract-unbound",
+    InputError,
+    "the condition {condition} speaks of {symbol}, which no input of the program determines",
+    hint="give a dimension of an input that symbol, or state the condition inside the model with check",
+    about="An input contract mentions a symbol that its inputs do not bind.",
+)
+STATE_UNKNOWN: Final = declare(
+    "state-unknown",
+    InputError,
+    "state {name}: {problem}",
+    hint="give exactly the names that module.state_dict() lists",
+    about="A name is no parameter, buffer or constant of the program, or one is left out.",
+)
+STATE_MISMATCH: Final = declare(
+    "state-mismatch",
+    InputError,
+    "{name}: expected {expected}, given {given}",
+    hint="shapes and dtypes of parameters and buffers are fixed at export; export the model again to change them",
+    about="New state does not fit the place that it is for.",
+)
+TRAINING_FIXED: Final = declare(
+    "training-fixed",
+    UnsupportedError,
+    "train() and eval() have no meaning on an exported program: the mode is burned in",
+    hint="set the mode on the original model and export it again",
+    about="An exported program's training mode cannot change.",
+)
+ARCHIVE_UNSUPPORTED: Final = declare(
+    "archive-unsupported",
+    InputError,
+    "the program cannot be saved: {what} is not data that a file can hold",
+    hint="keep such objects out of inputs and outputs, or register their class as a pytree",
+    about="A program holds an object that no file can describe.",
+)
+ARCHIVE_MISSING: Final = declare(
+    "archive-missing",
+    InputError,
+    "there is no file {file}: {problem}",
+    hint="check the path; programs are written by dynamo_lite.save",
+    about="The file to load does not exist or cannot be read.",
+)
+ARCHIVE_FOREIGN: Final = declare(
+    "archive-foreign",
+    InputError,
+    "{file} is not a program archive: {problem}",
+    hint="give a .dlp file written by dynamo_lite.save",
+    about="A file of another kind was given.",
+)
+ARCHIVE_VERSION: Final = declare(
+    "archive-version",
+    InputError,
+    "{file} has version {given} of the program format, this release reads up to {known}",
+    hint="load it with the release that wrote it, or a newer one",
+    about="A file was written by another version.",
+)
+ARCHIVE_ARGUMENT: Final = declare(
+    "archive-argument",
+    InputError,
+    "{function} wants {wanted}, given {given}",
+    hint="save(program, 'model.dlp') writes, load('model.dlp') reads",
+    about="save or load was called with the wrong kind of object.",
+)
+ARCHIVE_OPERATOR: Final = declare(
+    "archive-unknown-operator",
+    InputError,
+    "the program uses the operator {name}, which is not registered here",
+    hint="import the module that defines {name} (custom_op) before loading",
+    about="A file names an operator that this process does not know.",
+)
+ARCHIVE_WRITE: Final = declare(
+    "archive-write",
+    InputError,
+    "{file} cannot be written: {problem}",
+    hint="check the folder, its permissions and the free space; an older file of that name is untouched",
+    about="Saving failed before the file was put in place.",
+)

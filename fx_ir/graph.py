@@ -302,3 +302,10 @@ class GraphModule:
 
     def __str__(self) -> str:
         return self.print_readable(print_output=False)
+
+
+def same_graph(a: Graph | GraphModule, b: Graph | GraphModule, *, limit: int = 20) -> list[str]:
+    """See :func:`fx_ir.structure.same_graph`."""
+    from fx_ir.structure import same_graph as compare
+
+    return compare(a, b, limit=limit)

@@ -103,5 +103,5 @@ class TensorMeta:
         )
 
     def __repr__(self) -> str:
-        sizes = ", ".join(str(size) for size in self.shape)
+        sizes = ", ".join(repr(size) for size in self.shape)
         return f"{self.dtype.short}[{sizes}]"

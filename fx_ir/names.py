@@ -49,28 +49,26 @@ class Namespace:
 
     def __init__(self) -> None:
         self._used: set[str] = set()
-        self._next: dict[str, int] = {}
+        self._next: dict[str, tuple[str, int]] = {}
 
     def create(self, candidate: str) -> str:
         """``candidate`` if it is free, otherwise with the next free number: ``add``, ``add_1``, ``add_2``."""
         used = self._used
-        number = self._next.get(candidate)
-        if number is None:
+        known = self._next.get(candidate)
+        if known is None:
             name = sanitize(candidate)
-            if name not in used and name not in RESERVED:
-                used.add(name)
-                self._next[candidate] = 1
-                return name
-            number = 1
-        base = sanitize(candidate)
-        numbered = _NUMBERED.match(base)
-        if numbered:
-            base, number = numbered.group(1), max(number, int(numbered.group(2)))
-        name = f"{base}_{number}"
-        while name in used:
-            number += 1
+            numbered = _NUMBERED.match(name)
+            base, number = (numbered.group(1), int(numbered.group(2))) if numbered else (name, 1)
+            if name in RESERVED:
+                name = f"{base}_{number}"
+        else:
+            base, number = known
             name = f"{base}_{number}"
-        self._next[candidate] = number + 1
+            number += 1
+        while name in used:
+            name = f"{base}_{number}"
+            number += 1
+        self._next[candidate] = (base, number)
         used.add(name)
         return name
 

@@ -1,0 +1,315 @@
+"""A program made callable: it checks its inputs, runs on a tensor library, and carries its state."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from fx_ir.backend import Backend, get_backend
+from fx_ir.contract import TensorLeaf
+from fx_ir.errors import STATE_MISMATCH, STATE_UNKNOWN, TRAINING_FIXED
+from fx_ir.executor import compile_graph
+from fx_ir.graph import Graph, GraphModule
+from fx_ir.higher_order import HigherOrderOperator
+from fx_ir.meta import TensorMeta
+from fx_ir.node import Node
+from fx_ir.ops.registry import Operator
+from fx_ir.pytree import LEAF_SPEC, TreeSpec, tree_unflatten
+from fx_ir.signature import InputKind, OutputKind
+
+if TYPE_CHECKING:
+    from fx_ir.program import ExportedProgram
+
+_INTERNAL: Final = frozenset(
+    {"program", "graph_module", "_backend", "_plan", "_state", "_check", "_flatten", "_run"}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Update:
+    """A leading output that updates state: of a buffer (its name) or of a user input (its leaf's index).
+
+    ``copies`` says that the value may share memory with an input of the graph, so that it is copied before it is kept.
+    """
+
+    target: str | int
+    copies: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How the flat graph's inputs and outputs map to what users see; made once a program."""
+
+    state: tuple[str, ...]  # qualified names behind the leading placeholders
+    tensors: tuple[int, ...]  # which leaves are tensors
+    updates: tuple[Update, ...]
+    outputs: tuple[Callable[[ProgramModule, Sequence[Any], Any], Any], ...]
+    rebuild: Callable[[list[Any]], Any]
+
+
+class ProgramModule:
+    """The runnable form of a program.
+
+    Parameters are the program's own tensors; a buffer is replaced by a tensor of this module at its first update, so
+    that two modules of one program do not see each other's. ``module.state_dict()`` and attributes
+    (``module.lin.weight``) show the state as it is now. It may be called from several threads as long as the program
+    updates no state (:attr:`updates_state`).
+    """
+
+    def __init__(self, program: ExportedProgram, backend: str | None = None) -> None:
+        self.program = program
+        self.graph_module: GraphModule = program.graph_module
+        self._backend = program.backend if backend is None else get_backend(backend)
+        self._plan = make_plan(program)
+        self._state = _converted_state(program, self._backend)
+        compiled = program.contract.compiled()
+        self._flatten = compiled.flatten
+        self._check = compiled.checker(self._backend)
+        self._run = compile_graph(program.graph_module, self._backend).run
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Runs the program. Raises GuardError for inputs outside the contract."""
+        leaves = self._flatten(args, kwargs)
+        self._check(leaves)
+        return self._call_checked(leaves)
+
+    forward = __call__
+
+    def _call_checked(self, leaves: Sequence[Any]) -> Any:
+        plan, backend = self._plan, self._backend
+        unwrap, state = backend.unwrap, self._state
+        natives = [unwrap(state[name]) for name in plan.state]
+        given = list(leaves)
+        for index in plan.tensors:
+            given[index] = unwrap(given[index])
+        results = self._run(*natives, *given)
+        if plan.updates:
+            self._update(results, leaves, [*natives, *given])
+        count = len(plan.updates)
+        return plan.rebuild(
+            [show(self, leaves, value) for show, value in zip(plan.outputs, results[count:], strict=True)]
+        )
+
+    def _update(self, results: Sequence[Any], leaves: Sequence[Any], inputs: Sequence[Any]) -> None:
+        """Keeps the new buffers and copies the new values of mutated inputs back into them."""
+        backend, state = self._backend, self._state
+        pending: list[tuple[Update, Any]] = []
+        for update, native in zip(self._plan.updates, results, strict=False):
+            tensor = backend.wrap(native, None)
+            # All copies are taken before the first write: a value may be another state's old content.
+            shares = update.copies or any(native is value for value in inputs)
+            pending.append((update, backend.snapshot(tensor) if shares else tensor))
+        for update, tensor in pending:
+            if isinstance(update.target, int):
+                backend.assign(leaves[update.target], backend.unwrap(tensor))
+            else:
+                before = state[update.target]
+                for tied in [name for name, value in state.items() if value is before]:
+                    state[tied] = tensor
+
+    @property
+    def updates_state(self) -> bool:
+        """True when a call changes a buffer or an input."""
+        return bool(self._plan.updates)
+
+    @property
+    def graph(self) -> Graph:
+        return self.graph_module.graph
+
+    def print_readable(self, print_output: bool = True) -> str:
+        return self.graph_module.print_readable(print_output)
+
+    # --- state -------------------------------------------------------------------------------------------------------
+
+    def state_dict(self) -> dict[str, Any]:
+        """Parameters and persistent buffers as they are now."""
+        return {name: self._state[name] for name in self.program.state_dict}
+
+    def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True) -> None:
+        """Replaces parameters and persistent buffers of this module. Raises ``state-unknown`` or ``state-mismatch``."""
+        known = self.program.state_dict
+        missing = [name for name in known if name not in state_dict]
+        surplus = [name for name in state_dict if name not in known]
+        if strict and (missing or surplus):
+            raise STATE_UNKNOWN(
+                name=", ".join(missing or surplus), problem="missing" if missing else "not in the program"
+            )
+        for name, tensor in state_dict.items():
+            if name in known:
+                self._set(name, tensor)
+
+    def parameters(self) -> Iterator[Any]:
+        return (tensor for _, tensor in self.named_parameters())
+
+    def named_parameters(self) -> Iterator[tuple[str, Any]]:
+        return ((name, self._state[name]) for name in self.program.graph_signature.parameters)
+
+    def buffers(self) -> Iterator[Any]:
+        return (tensor for _, tensor in self.named_buffers())
+
+    def named_buffers(self) -> Iterator[tuple[str, Any]]:
+        return ((name, self._state[name]) for name in self.program.graph_signature.buffers)
+
+    def _set(self, name: str, tensor: Any) -> None:
+        backend = self._backend
+        if not backend.is_tensor(tensor):
+            raise STATE_MISMATCH(name=name, expected="a tensor", given=type(tensor).__name__)
+        old, new = backend.describe(self._state[name]), backend.describe(tensor)
+        if old.dtype is not new.dtype or tuple(old.shape) != tuple(new.shape):
+            raise STATE_MISMATCH(name=name, expected=repr(old), given=repr(new))
+        before = self._state[name]
+        for tied in [key for key, value in self._state.items() if value is before]:
+            self._state[tied] = tensor
+
+    def __getattr__(self, name: str) -> Any:
+        if name in _INTERNAL:
+            raise AttributeError(name)
+        return _look_up(self, "", name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in _INTERNAL:
+            object.__setattr__(self, name, value)
+        elif name in self._state:
+            self._set(name, value)
+        else:
+            raise STATE_UNKNOWN(name=name, problem="not in the program")
+
+    def train(self, mode: bool = True) -> None:
+        """An exported program is fixed in one mode. Raises ``training-fixed``."""
+        raise TRAINING_FIXED()
+
+    eval = train
+
+
+class StateView:
+    """The part of a module's state below a prefix: ``module.encoder`` of ``module.encoder.weight``."""
+
+    def __init__(self, module: ProgramModule, prefix: str) -> None:
+        self._module = module
+        self._prefix = prefix
+
+    def __getattr__(self, name: str) -> Any:
+        return _look_up(self._module, f"{self._prefix}.", name)
+
+    def __repr__(self) -> str:
+        return f"<state of {self._prefix}>"
+
+
+def _look_up(module: ProgramModule, prefix: str, name: str) -> Any:
+    path = f"{prefix}{name}"
+    if path in module._state:
+        return module._state[path]
+    if any(key.startswith(f"{path}.") for key in module._state):
+        return StateView(module, path)
+    raise AttributeError(f"the program has no parameter, buffer or constant {path!r}")
+
+
+# --- the plan ----------------------------------------------------------------------------------------------------------
+
+
+def make_plan(program: ExportedProgram) -> Plan:
+    """Reads the signature once."""
+    signature = program.graph_signature
+    state = tuple(
+        s.target for s in signature.input_specs if s.kind is not InputKind.USER_INPUT and s.target is not None
+    )
+    users = [s.arg.name for s in signature.input_specs if s.kind is InputKind.USER_INPUT]
+    tensors = tuple(i for i, leaf in enumerate(program.contract.leaves) if isinstance(leaf, TensorLeaf))
+    held = list(program.graph.output_node().args[0])
+    updates: list[Update] = []
+    updated: dict[Node, Update] = {}
+    shows: list[Callable[[ProgramModule, Sequence[Any], Any], Any]] = []
+    placeholders = {s.arg.name: s for s in signature.input_specs}
+    for spec, node in zip(signature.output_specs, held, strict=True):
+        if spec.kind is OutputKind.USER_OUTPUT:
+            shows.append(_show(node, updated, placeholders, users))
+            continue
+        assert spec.target is not None
+        target = users.index(spec.target) if spec.kind is OutputKind.USER_INPUT_MUTATION else spec.target
+        update = Update(target, _may_share_input(node))
+        updates.append(update)
+        updated[node] = update
+    return Plan(state, tensors, tuple(updates), tuple(shows), _rebuilder(program.call_spec.out_spec))
+
+
+def _show(
+    node: Any, updated: Mapping[Node, Update], placeholders: Mapping[str, Any], users: list[str]
+) -> Callable[[ProgramModule, Sequence[Any], Any], Any]:
+    """How a user output is shown: an input or state that is returned is that very object, the rest is wrapped."""
+    if not isinstance(node, Node) or not isinstance(node.meta.get("val"), TensorMeta):
+        return lambda module, leaves, native: native
+    update = updated.get(node)
+    if update is not None:
+        target = update.target
+        if isinstance(target, int):
+            return lambda module, leaves, native: leaves[target]
+        return lambda module, leaves, native: module._state[target]
+    val = node.meta["val"]
+    root = _root(node)
+    spec = placeholders.get(root.name) if root is not None else None
+    if spec is not None and spec.kind is InputKind.CONSTANT_TENSOR:
+        # The caller may write to what it is given; the program's constant must not change with it.
+        return lambda module, leaves, native: module._backend.snapshot(module._backend.wrap(native, val))
+    if spec is not None and root is node:
+        if spec.kind is InputKind.USER_INPUT:
+            index = users.index(node.name)
+            return lambda module, leaves, native: leaves[index]
+        name = spec.target
+        if all(change.target != name for change in updated.values()):
+            return lambda module, leaves, native: module._state[name]
+    return lambda module, leaves, native: module._backend.wrap(native, val)
+
+
+def _root(node: Any) -> Node | None:
+    """The placeholder that a value is, or may be a view of; None for what is computed anew."""
+    while isinstance(node, Node):
+        if node.op == "placeholder":
+            return node
+        if not isinstance(node.target, Operator) or node.target.view is None:
+            return None
+        node = node.args[0] if node.args else None
+    return None
+
+
+def _may_share_input(node: Any) -> bool:
+    """True when a value is a placeholder, or a view of one, or comes out of a branch that may return one."""
+    if _root(node) is not None:
+        return True
+    while isinstance(node, Node) and node.op == "call_function":
+        if isinstance(node.target, HigherOrderOperator):
+            return True
+        if isinstance(node.target, Operator) and node.target.view is None:
+            return False
+        node = node.args[0] if node.args else None
+    return False
+
+
+def _rebuilder(spec: TreeSpec) -> Callable[[list[Any]], Any]:
+    if spec.type is None:
+        return lambda leaves: leaves[0]
+    if all(child is LEAF_SPEC for child in spec.children_specs):
+        if spec.type is tuple:
+            return tuple
+        if spec.type is list:
+            return list
+        if spec.type is dict:
+            keys = list(spec.context)
+            return lambda leaves: dict(zip(keys, leaves, strict=True))
+    return lambda leaves: tree_unflatten(leaves, spec)
+
+
+def _converted_state(program: ExportedProgram, target: Backend) -> dict[str, Any]:
+    """The state as tensors of a library: the very objects where it is the program's own; tied ones stay tied."""
+    state = {**program.state_dict, **program.constants}
+    source = program.backend
+    if source.name == target.name:
+        return state
+    parameters = set(program.graph_signature.parameters)
+    converted: dict[int, Any] = {}
+    for name, tensor in state.items():
+        if id(tensor) not in converted:
+            array = source.to_numpy(tensor)
+            meta = source.describe(tensor)
+            converted[id(tensor)] = target.from_numpy(array, meta, parameter=name in parameters)
+    return {name: converted[id(tensor)] for name, tensor in state.items()}
