@@ -37,62 +37,102 @@ def nonnegative(p: IntExpr) -> BoolExpr:
     """``p >= 0``."""
     if p.is_const:
         return truth(p.const >= 0)
+    p = _as_remainder(p)
     common = content(p)
     if common > 1:
         p = polynomial(p.const // common, {m: c // common for m, c in p.terms.items()})
+    remainder = _remainder(p)
+    if remainder is not None and p.total:
+        return _bounded(p, remainder[1])
+    return bool_node(">=", (p,))
+
+
+def _bounded(p: IntExpr, d: int) -> BoolExpr:
+    """``m + c >= 0`` or ``c - m >= 0`` where ``m`` is a remainder in ``[0, d)``: at the ends it is an equality."""
+    sign = next(iter(p.terms.values()))
+    m = polynomial(0, p.terms) * sign
+    bound = -p.const * sign  # m >= bound, or m <= bound
+    if bound <= 0 if sign > 0 else bound >= d - 1:
+        return TRUE
+    if bound >= d if sign > 0 else bound < 0:
+        return FALSE
+    if bound == (d - 1 if sign > 0 else 0):
+        return zero(m - bound)
+    if bound == (1 if sign > 0 else d - 2):
+        return nonzero(m - (0 if sign > 0 else d - 1))
     return bool_node(">=", (p,))
 
 
 def zero(p: IntExpr) -> BoolExpr:
     """``p == 0``."""
-    return _equality(p, "==", FALSE)
+    return _equality(p, True)
 
 
 def nonzero(p: IntExpr) -> BoolExpr:
     """``p != 0``."""
-    return _equality(p, "!=", TRUE)
+    return _equality(p, False)
 
 
-def _equality(p: IntExpr, op: str, impossible: BoolExpr) -> BoolExpr:
+def _equality(p: IntExpr, equal: bool) -> BoolExpr:
     if p.is_const:
-        return truth((p.const == 0) is (op == "=="))
+        return truth((p.const == 0) is equal)
+    p = _as_remainder(p)
     common = content(p)
     if common > 1:
         if p.const % common:
             if p.total:
-                return impossible
+                return truth(not equal)
             common = 1
         p = polynomial(p.const // common, {m: c // common for m, c in p.terms.items()})
     if leading(p) < 0:
         p = -p
-    residue = _residue(p)
-    if residue is not None:
-        if residue is FALSE:
-            return impossible if p.total else bool_node(op, (p,))
-        assert isinstance(residue, IntExpr)
-        p = residue
-    return bool_node(op, (p,))
+    remainder = _remainder(p)
+    if remainder is not None:
+        q, d = remainder
+        if not 0 <= -p.const < d:
+            return truth(not equal) if p.total else bool_node("==" if equal else "!=", (p,))
+        p, equal = _residue(q, d, -p.const, equal)
+    return bool_node("==" if equal else "!=", (p,))
 
 
-def _residue(p: IntExpr) -> IntExpr | BoolExpr | None:
-    """``q % d == r`` with the constant of ``q`` moved to ``r`` and the sign of ``q`` fixed; FALSE where it cannot hold."""
+def _as_remainder(p: IntExpr) -> IntExpr:
+    """``t*q - t*d*(q//d) + r`` as ``t*(q % d) + r``."""
+    for mono, coef in p.terms.items():
+        a = mono.atoms[0]
+        if len(mono.atoms) != 1 or a.op != "//" or not coef:
+            continue
+        q, divisor = _int_args(a)
+        d = divisor.const
+        if not divisor.is_const or d <= 0 or coef % d:
+            continue
+        times = -coef // d
+        rest = p - a.expr * coef - q * times
+        if rest.is_const:
+            return mod(q, d) * times + rest
+    return p
+
+
+def _remainder(p: IntExpr) -> tuple[IntExpr, int] | None:
+    """``(q, d)`` where ``p`` is ``q % d`` or ``-(q % d)`` plus a constant, ``d > 0`` constant."""
     if len(p.terms) != 1:
         return None
     ((mono, coef),) = p.terms.items()
-    if coef != 1 or len(mono.atoms) != 1 or mono.atoms[0].op != "%":
+    if abs(coef) != 1 or len(mono.atoms) != 1 or mono.atoms[0].op != "%":
         return None
-    dividend, divisor = _dividend(mono.atoms[0])
-    if not divisor.is_const or divisor.const <= 0:
-        return None
-    d, r = divisor.const, -p.const
-    if not 0 <= r < d:
-        return FALSE
-    sign = -1 if leading(dividend) < 0 else 1
-    q = polynomial(0, dividend.terms) * sign
-    return mod(q, d) - (r - dividend.const) * sign % d
+    q, divisor = _int_args(mono.atoms[0])
+    return (q, divisor.const) if divisor.is_const and divisor.const > 0 else None
 
 
-def _dividend(a: Atom) -> tuple[IntExpr, IntExpr]:
+def _residue(q: IntExpr, d: int, r: int, equal: bool) -> tuple[IntExpr, bool]:
+    """``q % d == r`` with the constant of ``q`` moved to ``r`` and its sign fixed; modulo 2 there is no ``!=``."""
+    sign = -1 if leading(q) < 0 else 1
+    r = (r - q.const) * sign % d
+    if d == 2 and not equal:
+        r, equal = 1 - r, True
+    return mod(polynomial(0, q.terms) * sign, d) - r, equal
+
+
+def _int_args(a: Atom) -> tuple[IntExpr, IntExpr]:
     first, second = a.args
     assert isinstance(first, IntExpr) and isinstance(second, IntExpr)
     return first, second
@@ -165,7 +205,7 @@ def not_(condition: BoolExpr) -> BoolExpr:
     if op == ">=":
         return nonnegative(-condition.poly - 1)
     if op in ("==", "!="):
-        return bool_node("!=" if op == "==" else "==", condition.args)
+        return _equality(condition.poly, op == "!=")
     if op in ("true", "false"):
         return truth(op == "false")
     if op in _DUALS:

@@ -175,6 +175,11 @@ def test_equal_integers_are_one_object(left: str, right: str) -> None:
         ("a % 8 == 9", "False"),
         ("2*a in {4, 6, 7}", "a in {2, 3}"),
         ("a + 1 in {5}", "a == 4"),
+        ("8*((a*b)//8) == a*b", "(a*b) % 8 == 0"),
+        ("a % 8 > 0", "a % 8 != 0"),
+        ("a % 8 >= 0", "True"),
+        ("a % 2 != 1", "a % 2 == 0"),
+        ("2*(a//2) <= a", "True"),
         ("a < b < c", "a < b and b < c"),
     ],
 )

@@ -1,0 +1,520 @@
+"""The shape environment: symbols with their example values, what is known about them, and the guards they met."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Literal, overload
+
+from solver import expr as E
+from solver.dims import DerivedDim, Dim, DimHint, DimSpec
+from solver.errors import Location
+from solver.expr import BoolExpr, FloatExpr, Interval, IntExpr
+from solver.knowledge import Knowledge
+from solver.problem import Condition, Problem, SymbolDecl
+from solver.records import Assumption, Fact, Guard, GuardKind, Role, SymbolInfo
+from solver.sym.numbers import SymBool, SymFloat, SymInt
+from solver.trace_errors import (
+    ASSUMPTION_FALSE,
+    DIM_REDEFINED,
+    NOT_DERIVED,
+    OUTSIDE_RANGE,
+    SIZE_MISMATCH,
+)
+from solver.violation import (
+    check_failed,
+    collapsed,
+    conflict,
+    data_dependent,
+    unproved,
+    value_needed,
+)
+
+if TYPE_CHECKING:
+    from solver.report import Report
+
+_RANKS: dict[Role, int] = {"named": 0, "AUTO": 1, "DYNAMIC": 1, "unbacked": 2}
+
+
+class ShapeEnv:
+    """Evaluates conditions on sizes while tracing, and records those that the program relies on.
+
+    ``locate`` gives the user's line (None if there is none); ``describe`` phrases a symbol in the user's names for
+    error messages (by default its source). ``origin`` names the operator that now runs.
+    """
+
+    int_type: type[SymInt] = SymInt
+    bool_type: type[SymBool] = SymBool
+    float_type: type[SymFloat] = SymFloat
+
+    def __init__(
+        self,
+        locate: Callable[[], Location | None] | None = None,
+        describe: Callable[[str], str | None] | None = None,
+        name: str = "",
+    ) -> None:
+        self.locate = locate
+        self.describe = describe
+        self.name = name
+        self.origin = ""
+        self.symbols: dict[str, SymbolInfo] = {}
+        self.sources: dict[str, IntExpr] = {}
+        self.hints: dict[str, int] = {}
+        self.guards: list[Guard] = []
+        self.facts: list[Fact] = []
+        self.assumptions: list[Assumption] = []
+        self.notes: list[str] = []
+        self.static: dict[str, int] = {}
+        self.knowledge = Knowledge(self._rank)
+        self._dims: dict[str, tuple[Dim, str, str]] = {}  # Dim name -> Dim, symbol, first source
+        self._inferred: set[str] = set()
+        self._data: set[str] = set()
+        self._collapsed: dict[str, Guard] = {}
+        self.scopes: list[list[Fact]] = []
+        self._reasoned: dict[BoolExpr, bool | None] = {}
+
+    # Wrapping
+
+    @overload
+    def wrap(self, expr: IntExpr) -> int | SymInt: ...
+    @overload
+    def wrap(self, expr: BoolExpr) -> bool | SymBool: ...
+    @overload
+    def wrap(self, expr: FloatExpr) -> float | SymFloat: ...
+    @overload
+    def wrap(self, expr: E.Expr) -> Any: ...
+    def wrap(self, expr: E.Expr) -> Any:
+        """The Python number over ``expr``; a plain one where it is a constant."""
+        if expr.__class__ is IntExpr:
+            return self.int_type(self, expr) if expr.terms else expr.const
+        return self.wrap_bool(expr) if isinstance(expr, BoolExpr) else self.wrap_float(expr)  # type: ignore[arg-type]
+
+    def wrap_int(self, expr: IntExpr) -> int | SymInt:
+        """:meth:`wrap` of an integer."""
+        return self.int_type(self, expr) if expr.terms else expr.const
+
+    def wrap_bool(self, expr: BoolExpr) -> bool | SymBool:
+        """:meth:`wrap` of a condition."""
+        return expr is E.TRUE if expr.is_const else self.bool_type(self, expr)
+
+    def wrap_float(self, expr: FloatExpr) -> float | SymFloat:
+        """:meth:`wrap` of a float."""
+        return expr.value if expr.is_const else self.float_type(self, expr)
+
+    # Inputs
+
+    def input_dim(self, source: str, size: int, spec: DimSpec) -> int | SymInt:
+        """The size of an input's dimension under its specification.
+
+        Raises ConstraintViolationError where specification and example contradict each other, InputError where a
+        name has two ranges.
+        """
+        return self._input(source, size, spec, 0)
+
+    def input_int(self, source: str, value: int, spec: DimSpec) -> int | SymInt:
+        """An integer input under its specification; a hint without ``min`` allows negative values."""
+        return self._input(source, value, spec, None)
+
+    def _input(self, source: str, size: int, spec: DimSpec, low: int | None) -> int | SymInt:
+        if spec is None:
+            return size
+        if isinstance(spec, int):
+            if spec != size:
+                raise SIZE_MISMATCH(
+                    location=self.here(),
+                    source=source,
+                    size=size,
+                    dim="the specification",
+                    expected=spec,
+                    because="",
+                )
+            return size
+        if isinstance(spec, DimHint):
+            if spec.kind == "STATIC":
+                return size
+            return self._declare_inferred(source, size, spec, low)
+        derived = spec if isinstance(spec, DerivedDim) else DerivedDim(spec, 1, 0)
+        return self._named(source, size, derived)
+
+    def _declare_inferred(self, source: str, size: int, spec: DimHint, low: int | None) -> int | SymInt:
+        low = low if spec.min is None else spec.min
+        self._inside(source, size, repr(spec), low, spec.max)
+        assert spec.kind != "STATIC"
+        name = self._fresh("s")
+        self._add(SymbolInfo(name, spec.kind, low, spec.max, size, source, self.here(), spec=repr(spec)))
+        self._inferred.add(name)
+        return self._bind(source, E.int_symbol(name))
+
+    def _named(self, source: str, size: int, spec: DerivedDim) -> int | SymInt:
+        root = spec.root
+        value, rest = divmod(size - spec.offset, spec.scale)
+        if rest:
+            raise NOT_DERIVED(
+                location=self.here(), source=source, size=size, dim=spec.__name__, root=root.__name__
+            )
+        known = self._dims.get(root.__name__)
+        if known is None:
+            self._inside(source, value, repr(root), root.min, root.max, spec)
+            name = self._unique(root.__name__)
+            self._dims[root.__name__] = root, name, source
+            self._add(SymbolInfo(name, "named", root.min, root.max, value, "", self.here(), spec=repr(root)))
+        else:
+            other, name, first = known
+            if other != root:
+                raise DIM_REDEFINED(
+                    location=self.here(), source=source, dim=root, other_source=first, other=other
+                )
+            self._agrees(source, size, spec, name, first)
+        if spec.scale == 1 and spec.offset == 0 and not self.symbols[name].source:
+            self.symbols[name].source = source
+        expr = E.int_symbol(name) * spec.scale + spec.offset
+        if spec.scale * root.min + spec.offset < 0:
+            self._assume(E.nonnegative(expr), f"{spec.__name__} >= 0")  # it is a size
+        return self._bind(source, expr)
+
+    def _agrees(self, source: str, size: int, spec: DerivedDim, name: str, first: str) -> None:
+        expected = self.hints[name] * spec.scale + spec.offset
+        if expected != size:
+            because = f", as {first} has the same Dim" if spec.scale == 1 else f" by {first}"
+            raise SIZE_MISMATCH(
+                location=self.here(),
+                source=source,
+                size=size,
+                dim=spec.__name__,
+                expected=expected,
+                because=because,
+            )
+
+    def _inside(
+        self,
+        source: str,
+        value: int,
+        dim: str,
+        low: int | None,
+        high: int | None,
+        spec: DerivedDim | None = None,
+    ) -> None:
+        if (low is not None and value < low) or (high is not None and value > high):
+            size = value if spec is None else spec.scale * value + spec.offset
+            if spec is not None and (spec.scale, spec.offset) != (1, 0):
+                dim = f"{spec.__name__} with {dim}"
+            raise OUTSIDE_RANGE(
+                location=self.here(),
+                source=source,
+                size=size,
+                dim=dim,
+                min=low,
+                max="any" if high is None else high,
+            )
+
+    def _bind(self, source: str, expr: IntExpr) -> int | SymInt:
+        self.sources[source] = expr
+        return self.wrap_int(expr)
+
+    def unbacked(
+        self,
+        source: str = "",
+        kind: Literal["int", "float", "bool"] = "int",
+        min: int | None = None,
+        max: int | None = None,
+    ) -> Any:
+        """A new symbol whose value depends on data: SymInt, SymFloat or SymBool. ``source`` is how the user reaches it."""
+        name = self._fresh({"int": "u", "float": "uf", "bool": "ub"}[kind])
+        self._add(SymbolInfo(name, "unbacked", min, max, None, source, self.here(), kind))
+        self._data.add(name)
+        if kind == "int":
+            return self.int_type(self, E.int_symbol(name))
+        if kind == "float":
+            return self.float_type(self, E.float_symbol(name))
+        return self.bool_type(self, E.bool_symbol(name))
+
+    def assume(self, condition: BoolExpr, text: str | None = None) -> None:
+        """A relation that the specification states. Raises ConstraintViolationError where the example breaks it."""
+        shown = str(condition) if text is None else text
+        try:
+            holds = E.evaluate(condition, self.hints)
+        except E.UNDEFINED:
+            holds = False
+        if not holds:
+            names = sorted(E.free_symbols(condition))
+            values = ", ".join(f"{self.phrase_symbol(n)} = {self.hints[n]}" for n in names)
+            raise ASSUMPTION_FALSE(location=self.here(), assumption=shown, values=values)
+        self._assume(condition, shown)
+
+    def _assume(self, condition: BoolExpr, text: str) -> None:
+        if condition is not E.TRUE and all(a.expr is not condition for a in self.assumptions):
+            self.assumptions.append(Assumption(f"A{len(self.assumptions) + 1}", condition, text, self.here()))
+            self.knowledge.learn(condition)
+
+    def _add(self, info: SymbolInfo) -> None:
+        self.symbols[info.name] = info
+        if info.sort == "int":
+            self.knowledge.add_symbol(info.name, info.min, info.max)
+        if info.hint is not None:
+            self.hints[info.name] = info.hint
+
+    def _fresh(self, prefix: str) -> str:
+        number = sum(1 for name in self.symbols if name.rstrip("0123456789") == prefix)
+        while f"{prefix}{number}" in self.symbols:
+            number += 1
+        return f"{prefix}{number}"
+
+    def _unique(self, name: str) -> str:
+        candidate, number = name, 0
+        while candidate in self.symbols:
+            number += 1
+            candidate = f"{name}_{number}"
+        return candidate
+
+    def _rank(self, name: str) -> int:
+        return _RANKS[self.symbols[name].role]
+
+    def here(self) -> Location | None:
+        """The user's line."""
+        return None if self.locate is None else self.locate()
+
+    def phrase_symbol(self, name: str) -> str:
+        """What the user calls a symbol."""
+        described = None if self.describe is None else self.describe(name)
+        return described or self.symbols[name].source or name
+
+    # Questions
+
+    def known(self, condition: BoolExpr) -> bool | None:
+        """Whether the condition holds, where that is known; records nothing."""
+        return self.knowledge.settle(condition)
+
+    def bounds(self, expr: IntExpr) -> Interval:
+        """Bounds of a size."""
+        return self.knowledge.bounds(expr)
+
+    def hint(self, expr: E.Expr) -> int | float | bool | None:
+        """The value in the example; None where it depends on data or has no value."""
+        try:
+            return E.evaluate(expr, self.hints)
+        except KeyError:
+            return None
+        except E.UNDEFINED:
+            return None
+
+    def evaluate(self, condition: BoolExpr, kind: GuardKind = "branch") -> bool:
+        """Decides the condition. A decision that rests on the example's sizes becomes a guard.
+
+        Raises DataDependentError where data decides and nothing known settles it.
+        """
+        known = self.knowledge.settle(condition)
+        if known is not None:
+            return known
+        if not self._data.isdisjoint(E.free_symbols(condition)):
+            rewritten = self.knowledge.rewrite(condition)
+            if not self._data.isdisjoint(E.free_symbols(rewritten)):
+                return self._decide_data(condition, kind)
+            condition = rewritten
+        value = E.evaluate(condition, self.hints)
+        self._record(condition if value else E.not_(condition), kind, None)
+        return value
+
+    def _decide_data(self, condition: BoolExpr, kind: GuardKind) -> bool:
+        known = self._reason(condition)
+        if known is None:
+            raise data_dependent(self, condition, kind)
+        self.knowledge.learn(condition if known else E.not_(condition))
+        return known
+
+    def _reason(self, condition: BoolExpr) -> bool | None:
+        """The prover's word on a condition about data, from facts and specification."""
+        from solver.prove import prove
+
+        for goal, answer in ((condition, True), (E.not_(condition), False)):
+            problem = self._problem([Condition("G1", goal)])
+            problem.facts += [Condition(f"L{i}", c) for i, c in enumerate(self._local_facts(), 1)]
+            if prove(problem).status == "proved":
+                return answer
+        return None
+
+    def _local_facts(self) -> list[BoolExpr]:
+        return [fact.expr for facts in self.scopes for fact in facts]
+
+    def specialize(self, expr: E.Expr) -> int | float | bool:
+        """The plain value of a number, with the guard that it is this one. DataDependentError where data decides."""
+        if isinstance(expr, BoolExpr):
+            return self.evaluate(expr, "specialize")
+        if isinstance(expr, IntExpr):
+            low, high = self.knowledge.bounds(expr)
+            if low is not None and low == high:
+                return low
+        value = self.hint(expr)
+        if value is None:
+            raise value_needed(self, expr)
+        self.evaluate(E.eq(expr, value), "specialize")
+        return value
+
+    def _record(self, condition: BoolExpr, kind: GuardKind, message: str | None) -> None:
+        adopted = not self._inferred.isdisjoint(E.free_symbols(condition))
+        guard = Guard(f"G{len(self.guards) + 1}", condition, self.here(), self.origin, kind, adopted, message)
+        self.guards.append(guard)
+        before = len(self.knowledge.replaced)
+        self.knowledge.learn(condition)
+        if len(self.knowledge.replaced) != before:
+            for name in self._inferred:
+                value = self.knowledge.replaced.get(name)
+                if value is not None and value.is_const:
+                    self._collapsed.setdefault(name, guard)
+
+    def check(self, condition: bool | SymBool, message: str | None = None) -> Fact | None:
+        """States that a condition holds: a fact about sizes that depend on data, a guard about others.
+
+        Returns the fact where the program has to assert it at run time. Raises ConstraintViolationError where it
+        contradicts what is known, with both lines, or where the example breaks it.
+        """
+        expr = condition.expr if isinstance(condition, SymBool) else E.truth(condition)
+        known = self.knowledge.settle(expr)
+        if known is True:
+            return None
+        if known is False:
+            raise conflict(self, expr, message)
+        if self.scopes or not self._data.isdisjoint(E.free_symbols(expr)):
+            return self._state(expr, message)
+        if not E.evaluate(expr, self.hints):
+            raise check_failed(self, expr, message)
+        self._record(expr, "check", message)
+        return None
+
+    def _state(self, expr: BoolExpr, message: str | None) -> Fact:
+        facts = self.scopes[-1] if self.scopes else self.facts
+        prefix = "L" if self.scopes else "F"
+        fact = Fact(f"{prefix}{len(facts) + 1}", expr, self.here(), message)
+        facts.append(fact)
+        self.knowledge.learn(expr)
+        return fact
+
+    @contextmanager
+    def scope(self) -> Iterator[list[Fact]]:
+        """A branch that may not run: facts stated inside are forgotten outside. Gives the list of them."""
+        outside, first = self.knowledge, len(self.guards)
+        known_symbols = set(self.symbols)
+        facts: list[Fact] = []
+        self.knowledge = outside.copy()
+        self.scopes.append(facts)
+        try:
+            yield facts
+        finally:
+            self.scopes.pop()
+            self.knowledge = outside
+            for name, info in self.symbols.items():
+                if name not in known_symbols and info.sort == "int":
+                    outside.add_symbol(name, info.min, info.max)
+            for guard in self.guards[first:]:
+                if outside.settle(guard.expr) is None:
+                    outside.learn(guard.expr)
+
+    # Results
+
+    @property
+    def adopted(self) -> list[Guard]:
+        """Guards that speak of inferred dimensions: part of the contract, checked at run time."""
+        return [g for g in self.guards if g.adopted]
+
+    @property
+    def obligations(self) -> list[Guard]:
+        """Guards that the specification has to imply."""
+        return [g for g in self.guards if not g.adopted]
+
+    @property
+    def range_constraints(self) -> dict[str, Interval]:
+        """Bounds of every symbol of the program: as promised for named ones, as found for the others."""
+        found: dict[str, Interval] = {}
+        for name, info in self.symbols.items():
+            if info.sort != "int" or name in self.static:
+                continue
+            found[name] = (info.min, info.max) if info.role == "named" else self._found_range(name)
+        return found
+
+    def _found_range(self, name: str) -> Interval:
+        low, high = self.knowledge.ranges[name]
+        other_low, other_high = self.knowledge.bounds(E.int_symbol(name))
+        lows = [b for b in (low, other_low) if b is not None]
+        highs = [b for b in (high, other_high) if b is not None]
+        return max(lows) if lows else None, min(highs) if highs else None
+
+    def finish(self) -> None:
+        """Ends tracing: an inferred dimension with one possible value becomes static (AUTO) or is refused (DYNAMIC)."""
+        for name in sorted(self._inferred - set(self.static)):
+            value = self.knowledge.replaced.get(name)
+            if value is None or not value.is_const:
+                continue
+            info = self.symbols[name]
+            guard = self._collapsed.get(name)
+            if info.role == "DYNAMIC":
+                raise collapsed(self, info, value.const, guard)
+            self.static[name] = value.const
+            where = "" if guard is None or guard.location is None else f", at {guard.location}"
+            self.notes.append(
+                f"{info.source} is static ({value.const}): the program needs {self._why(guard, info)}{where}"
+            )
+
+    def _why(self, guard: Guard | None, info: SymbolInfo) -> str:
+        return f"{info.source} == {self.hints[info.name]}" if guard is None else self.phrase(guard.expr)
+
+    def final(self, expr: E.Expr) -> E.Expr:
+        """The expression with dimensions that became static put in; after :meth:`finish`."""
+        return E.substitute(expr, self.static) if self.static else expr
+
+    def phrase(self, expr: E.Expr) -> str:
+        """The expression in the user's names."""
+        from solver.violation import phrase
+
+        return phrase(expr, self.phrase_symbol)
+
+    def problem(self) -> Problem:
+        """Does the specification imply the guards on named dimensions?"""
+        return self._problem([_condition(g.id, g.expr, g.location, g.origin) for g in self.obligations])
+
+    def _problem(self, guards: list[Condition]) -> Problem:
+        spec = [_condition(a.id, a.expr, a.location, None, a.text) for a in self.assumptions]
+        facts = [_condition(f.id, f.expr, f.location, None) for f in self.facts]
+        used = {n for c in (*spec, *facts, *guards) for n in E.free_symbols(c.expr)}
+        used |= {n for n, info in self.symbols.items() if info.role == "named"}
+        symbols = {
+            n: _declaration(info) for n, info in self.symbols.items() if n in used or info.role == "unbacked"
+        }
+        return Problem(self.name, symbols, spec, facts, guards)
+
+    def prove(self) -> Report:
+        """Proves that the specification implies every guard on named dimensions.
+
+        Raises ConstraintViolationError, with the report, unless all is proved.
+        """
+        from solver.prove import prove
+
+        self.finish()
+        report = prove(self.problem())
+        verdicts = {g.id: g.verdict for g in report.guards}
+        for guard in self.guards:
+            guard.verdict = "adopted" if guard.adopted else verdicts.get(guard.id)
+        if report.status != "proved":
+            raise unproved(self, report)
+        return report
+
+
+def _condition(
+    id: str, expr: BoolExpr, location: Location | None, origin: str | None, text: str = ""
+) -> Condition:
+    at = None if location is None else f"{location.file}:{location.line}"
+    return Condition(id, expr, at, text or str(expr), origin=origin or None)
+
+
+def _declaration(info: SymbolInfo) -> SymbolDecl:
+    kind: Literal["input", "phantom", "unbacked"] = "unbacked" if info.role == "unbacked" else "input"
+    if kind == "input" and not info.source:
+        kind = "phantom"  # the root of derived dimensions only
+    return SymbolDecl(kind, info.min, info.max, info.source or None, info.hint, info.sort)
+
+
+def shapes(env: ShapeEnv, assignment: Mapping[str, int | float | bool]) -> dict[str, int]:
+    """The inputs' sizes under an assignment of the symbols, by source."""
+    found: dict[str, int] = {}
+    for source, expr in env.sources.items():
+        if E.free_symbols(expr) <= assignment.keys():
+            found[source] = E.evaluate(expr, assignment)
+    return found
