@@ -11,10 +11,20 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy  # noqa: F401  the one dependency that every use needs
 
 if TYPE_CHECKING:
+    from fx_ir.unflatten import unflatten as unflatten
+    from solver.specs import DictSpec as DictSpec
+    from solver.specs import IntVar as IntVar
+    from solver.specs import ObjectSpec as ObjectSpec
+    from solver.specs import ParamsSpec as ParamsSpec
+    from solver.specs import SeqSpec as SeqSpec
+    from solver.specs import ShapesSpec as ShapesSpec
+    from solver.specs import ShapeVar as ShapeVar
+    from solver.specs import TensorSpec as TensorSpec
+
     from dynamo_lite import torchlite as torchlite
-    from dynamo_lite.compare import compare as compare
+    from dynamo_lite.capture import export as export
+    from dynamo_lite.comparison import compare as compare
     from dynamo_lite.decorator import exported as exported
-    from dynamo_lite.export import export as export
     from dynamo_lite.files import load as load
     from dynamo_lite.files import save as save
     from dynamo_lite.files import verify as verify
@@ -34,7 +44,6 @@ if TYPE_CHECKING:
     from fx_ir.pytree import register_constant as register_constant
     from fx_ir.pytree import register_dataclass as register_dataclass
     from fx_ir.pytree import register_pytree_node as register_pytree_node
-    from fx_ir.unflatten import unflatten as unflatten
     from solver.dims import Dim as Dim
     from solver.dims import dims as dims
     from solver.errors import ConstraintViolationError as ConstraintViolationError
@@ -44,19 +53,11 @@ if TYPE_CHECKING:
     from solver.errors import InputError as InputError
     from solver.errors import StateError as StateError
     from solver.errors import UnsupportedError as UnsupportedError
-    from solver.specs import DictSpec as DictSpec
-    from solver.specs import IntVar as IntVar
-    from solver.specs import ObjectSpec as ObjectSpec
-    from solver.specs import ParamsSpec as ParamsSpec
-    from solver.specs import SeqSpec as SeqSpec
-    from solver.specs import ShapesSpec as ShapesSpec
-    from solver.specs import ShapeVar as ShapeVar
-    from solver.specs import TensorSpec as TensorSpec
 
 _HOMES: Final[dict[str, tuple[str, ...]]] = {
-    "dynamo_lite.compare": ("compare",),
+    "dynamo_lite.comparison": ("compare",),
     "dynamo_lite.decorator": ("exported",),
-    "dynamo_lite.export": ("export",),
+    "dynamo_lite.capture": ("export",),
     "dynamo_lite.files": ("load", "save", "verify"),
     "dynamo_lite.shapes": ("AdditionalInputs", "ShapesCollection"),
     "dynamo_lite.strict.interpret": ("interpret", "is_interpreting"),
@@ -88,7 +89,7 @@ _HOMES: Final[dict[str, tuple[str, ...]]] = {
 }
 _HOME_OF: Final = {name: home for home, names in _HOMES.items() for name in names}
 
-__all__ = ["torchlite", *_HOME_OF]  # noqa: PLE0604
+__all__ = ["torchlite", *_HOME_OF]
 
 
 def __getattr__(name: str) -> Any:

@@ -77,3 +77,24 @@ MODEL_RAISES: Final = declare(
     hint="call the model with the same inputs without export; all attributes must be set before export",
     about="Added as a note to an exception of the model's own.",
 )
+BAD_MISMATCH: Final = declare(
+    "bad-on-mismatch",
+    InputError,
+    "on_mismatch is {given}",
+    hint='use "error", "reexport" or "eager"',
+    about="An unknown choice for calls outside the contract.",
+)
+NOT_EXPORTED_YET: Final = declare(
+    "not-exported-yet",
+    InputError,
+    "this {type} has no program yet",
+    hint="call the module once; the first call captures",
+    about="A program was asked for before the first call of a decorated forward.",
+)
+LIVE_STATE_CHANGED: Final = declare(
+    "live-state-changed",
+    GuardError,
+    "{name} of the live module is not {expected}",
+    hint='capture again (on_mismatch="reexport"), or restore what it was at export',
+    about="A decorated forward meets module state that differs from what was burned in.",
+)

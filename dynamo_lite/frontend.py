@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,9 +11,13 @@ from fx_ir.provenance import Assumption, Effect
 
 @dataclass(slots=True)
 class Run:
-    """The model's result over fakes, what each buffer's name held at the end, what happened and what was taken for granted."""
+    """The model's result over fakes, what each buffer's name held at the end, what happened and what was taken for granted.
+
+    ``live`` tells for a module what no longer holds of what was taken for granted (None: nothing to tell).
+    """
 
     result: Any
     buffers: Mapping[str, Any]
     effects: Sequence[Effect]
     assumptions: Sequence[Assumption]
+    live: Callable[[Any], str | None] | None = None

@@ -123,7 +123,7 @@ def _item(owner: str, key: Any) -> str:
 
 def _same(now: Any, before: Any) -> bool:
     if isinstance(now, bytearray):
-        return bytes(now) == before
+        return bool(bytes(now) == before)
     if len(now) != len(before):
         return False
     if isinstance(now, set):

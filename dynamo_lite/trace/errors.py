@@ -76,3 +76,38 @@ IN_PLACE_VIEW: Final = declare(
     hint="use the operator without the trailing underscore and assign its result",
     about="An in-place operator that changes shape or strides (`t_`, `unsqueeze_`, ...).",
 )
+PREDICATE_KIND: Final = declare(
+    "predicate-kind",
+    InputError,
+    "the predicate of cond is {given}",
+    hint="pass a bool, a comparison of sizes, or a tensor with one element (use .any() or .all())",
+    about="cond decides on one boolean.",
+)
+BRANCHES_DIFFER: Final = declare(
+    "branches-differ",
+    UnsupportedError,
+    "the branches of cond return different things: {first} and {second}",
+    hint="return the same structure from both branches, with tensors of equal dtype and rank",
+    about="A value that comes out of cond has one description.",
+)
+BRANCH_OUTPUT: Final = declare(
+    "branch-output",
+    UnsupportedError,
+    "{what} returns an object of class {type}",
+    hint="return tensors and sizes, nested in containers",
+    about="Only tensors and numbers come out of a recorded branch.",
+)
+LOOP_STATE_CHANGES: Final = declare(
+    "loop-operands",
+    InputError,
+    "{what}: {problem}",
+    hint="pass tensors that agree in the dimension that is looped over",
+    about="The operands of a loop operator do not fit it.",
+)
+LOOPS_NOT_TRACED: Final = declare(
+    "loop-not-traced",
+    UnsupportedError,
+    "{what} cannot be captured yet",
+    hint="use map for independent steps, or unroll a loop over a static length",
+    about="A loop operator that runs eagerly and has no recorded form.",
+)

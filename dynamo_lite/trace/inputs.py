@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from dynamo_lite.errors import ARGUMENTS_DO_NOT_FIT, UNREGISTERED_CLASS
@@ -14,6 +14,8 @@ from fx_ir.names import sanitize
 from fx_ir.node import Node
 from fx_ir.pytree import MappingKey, SequenceKey, TreeSpec, keystr, tree_flatten, tree_flatten_with_path
 from solver.errors import Location
+from solver.expr import IntExpr
+from solver.shape_env import ShapeEnv
 from solver.sym import SymInt
 
 if TYPE_CHECKING:
@@ -25,12 +27,16 @@ _ADDED: Final = (*PLAIN, tuple, list, dict)
 
 @dataclass(slots=True)
 class BoundCall:
-    """A call with every optional argument in it. ``arg_names`` are the parameters that ``args`` fill, in order."""
+    """A call with every optional argument in it. ``arg_names`` are the parameters that ``args`` fill, in order.
+
+    ``defaults`` are the plain defaults of parameters, whether or not this call used them.
+    """
 
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
     arg_names: tuple[str, ...]
     location: Location | None
+    defaults: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -44,27 +50,35 @@ class UserInput:
     value: Any
     dims: tuple[Dimension, ...] = ()
 
-    def contract_leaf(self, requires_grad: bool | None, layout_seen: bool) -> InputLeaf:
+    def contract_leaf(self, requires_grad: bool | None, layout_seen: bool, env: ShapeEnv) -> InputLeaf:
         """What a call must bring for this leaf."""
         name = self.placeholder.name
         if self.fake is None:
             if isinstance(self.value, SymInt):
-                return IntLeaf(name, self.path, self.value.expr)  # type: ignore[arg-type]
+                return IntLeaf(name, self.path, _final(env, self.value.expr))
             return ConstLeaf(name, self.path, self.value)
         meta = self.fake.meta
         strides = None
         if layout_seen and not meta.is_plain:
-            strides = tuple(_expr(stride) for stride in meta.strides)
+            strides = tuple(_final(env, _expr(stride)) for stride in meta.strides)
         return TensorLeaf(
             name,
             self.path,
             meta.dtype,
             meta.device,
-            self.dims,
+            tuple(_final(env, size) for size in self.dims),
             requires_grad=requires_grad,
             contiguous=True if layout_seen and meta.is_plain else None,
             strides=strides,
         )
+
+
+def _final(env: ShapeEnv, size: Any) -> Dimension:
+    """The size with dimensions that turned out static put in."""
+    if isinstance(size, int):
+        return size
+    found = env.final(size)
+    return found.const if isinstance(found, IntExpr) and found.is_const else found  # type: ignore[return-value]
 
 
 def _expr(size: Any) -> Dimension:
@@ -112,7 +126,13 @@ def bind_call(forward: Callable[..., Any], args: tuple[Any, ...], kwargs: Mappin
             names.append(parameter.name)
         else:
             gap = True
-    return BoundCall(tuple(positional), named, tuple(names), where)
+    taken = {*names, *named}
+    defaults = {
+        name: parameter.default
+        for name, parameter in signature.parameters.items()
+        if name in taken and _can_add(parameter.default)
+    }
+    return BoundCall(tuple(positional), named, tuple(names), where, defaults)
 
 
 def _can_add(default: Any) -> bool:
@@ -144,7 +164,7 @@ def leaf_path(call: BoundCall, path: Sequence[Any]) -> str:
         name = call.arg_names[first.idx]
     else:
         name = str(first.key)
-    return name + keystr(tuple(rest))
+    return f"{name}{keystr(tuple(rest))}"
 
 
 def _make_input(tracer: Tracer, call: BoundCall, path: Sequence[Any], leaf: Any, wanted: Any) -> UserInput:
@@ -157,7 +177,7 @@ def _make_input(tracer: Tracer, call: BoundCall, path: Sequence[Any], leaf: Any,
         dims = wanted if wanted is not None else (None,) * meta.ndim
         sizes = tuple(
             tracer.env.input_dim(f"{text}.shape[{dim}]", size, one)
-            for dim, (size, one) in enumerate(zip(meta.shape, dims, strict=True))
+            for dim, (size, one) in enumerate(zip(map(int, meta.shape), dims, strict=True))
         )
         strides = None if meta.is_plain else _symbolic_strides(meta.shape, meta.strides, sizes)
         symbolic = meta.like(shape=sizes, strides=strides, offset=meta.offset)

@@ -11,7 +11,7 @@ import math
 import operator
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, Union
+from typing import TYPE_CHECKING, Any, Final
 
 from fx_ir.node import Node
 from fx_ir.number_ops import sym_ite, sym_not
@@ -33,7 +33,7 @@ from solver.expr import (
 if TYPE_CHECKING:
     from dynamo_lite.trace.level import Level
 
-Operand = Union[Node, int, float, bool]
+Operand = Node | int | float | bool
 
 _INT_ATOMS: Final[dict[str, Callable[..., Any]]] = {
     "//": operator.floordiv,
@@ -56,13 +56,7 @@ _JOINS: Final[dict[str, Callable[[Any, Any], Expr]]] = {
     "or": or_,
 }
 _COMPARISONS: Final = {">=": operator.ge, "==": operator.eq, "!=": operator.ne}
-_FLOAT_JOINS: Final[dict[str, Callable[[Any, Any], Expr]]] = {
-    "max": int_max,
-    "min": int_min,
-    "and": and_,
-    "or": or_,
-}
-_COMPARISONS: Final = {"f<": operator.lt, "f<=": operator.le, "f==": operator.eq}
+_FLOAT_COMPARISONS: Final = {"f<": operator.lt, "f<=": operator.le, "f==": operator.eq}
 _FLOATS: Final[dict[str, Callable[..., Any]]] = {
     "float": builtins.float,
     "neg": operator.neg,

@@ -8,9 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from operator import getitem
-from typing import TYPE_CHECKING, Any, Final
-
-from solver.shape_env import ShapeEnv
+from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
 from dynamo_lite.fake import FakeTensor
 from dynamo_lite.lowering import modes
@@ -25,6 +23,7 @@ from fx_ir.meta import TensorMeta
 from fx_ir.node import Node
 from fx_ir.ops.registry import OPS, Operator, find, infer
 from solver.errors import Location
+from solver.shape_env import ShapeEnv
 from solver.sym import SymBool, SymFloat, SymInt
 
 if TYPE_CHECKING:
@@ -60,6 +59,10 @@ class Tracer:
         self.distinct_inputs: list[Distinct] = []
         self._fake_class = library.fake_class
         self._fresh: list[tuple[str, Any]] = []
+        # How Python functions given to control-flow operators are run; a front end that does not run Python natively replaces it.
+        self.invoke: Callable[[Callable[..., Any], tuple[Any, ...]], Any] = lambda function, args: function(
+            *args
+        )
 
     # ---- values ----
 
@@ -84,6 +87,27 @@ class Tracer:
         """A new fake tensor of the library's kind."""
         return self._fake_class(self, meta, node, "value", None, alias)
 
+    def outputs_of(self, node: Node, metas: tuple[Any, ...]) -> list[Any]:
+        """Fakes for the parts of a node that holds a tuple; plain parts as they are."""
+        if self._fresh:
+            self._define_fresh(metas, node)
+        outputs: list[Any] = []
+        for index, meta in enumerate(metas):
+            if isinstance(meta, (int, float, bool, type(None))):
+                outputs.append(meta)
+                continue
+            part = self.level.graph.call_function(getitem, (node, index), meta=self.node_meta(meta))
+            if isinstance(meta, TensorMeta):
+                outputs.append(self.value(meta, part))
+            else:
+                self.level.sizes.define(meta.expr, part)
+                outputs.append(meta)
+        return outputs
+
+    def branch_size(self, first: Any, second: Any) -> Any:
+        """A size that is one of two, depending on the branch taken: an unbacked one."""
+        return self.unbacked(f"{first} or {second}")
+
     def node_of(self, fake: FakeTensor) -> Node:
         """The node that holds the fake's present value, as known in the graph being recorded."""
         node = functionalize.current(fake, self)
@@ -94,10 +118,10 @@ class Tracer:
     def unbacked(self, source: str, kind: str = "int", min: int | None = None, max: Any = None) -> Any:
         """A new unbacked number, defined by the node that is being recorded."""
         bound = max if isinstance(max, int) else None
-        made = self.env.unbacked(source, kind, min, bound)
+        made = self.env.unbacked(source, cast('Literal["int", "float", "bool"]', kind), min, bound)
         self._fresh.append((str(made.expr), made))
         if max is not None and bound is None:
-            self.env.learn(made <= max)
+            self.env.check(made <= max)  # holds by construction: nothing to assert at run time
         return made
 
     def _define_fresh(self, result: Any, node: Node) -> None:

@@ -1,0 +1,186 @@
+"""``export``: capture, prove, and hand out the program."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from dynamo_lite import places
+from dynamo_lite.errors import ARGS_NOT_TUPLE, NOT_A_MODULE
+from dynamo_lite.frontend import Run
+from dynamo_lite.library import TensorLibrary, library_of
+from dynamo_lite.shapes import leaf_specs
+from dynamo_lite.trace.finish import Outputs, finish
+from dynamo_lite.trace.inputs import BoundCall, UserInput, bind_call, make_inputs
+from dynamo_lite.trace.tracer import Tracer
+from fx_ir.contract import Condition, InputContract
+from fx_ir.program import ExportedProgram
+from fx_ir.pytree import TreeSpec
+from fx_ir.signature import ModuleCallEntry
+from solver.errors import ExportError
+from solver.expr import BoolExpr
+from solver.shape_env import ShapeEnv
+
+if TYPE_CHECKING:
+    from solver.report import Report
+
+
+def export(
+    mod: Any,
+    args: tuple[Any, ...] = (),
+    kwargs: Mapping[str, Any] | None = None,
+    *,
+    dynamic_shapes: Any = None,
+    strict: bool = False,
+    preserve_module_call_signature: Sequence[str] = (),
+) -> ExportedProgram:
+    """Captures ``mod`` on example inputs as one graph, and proves that ``dynamic_shapes`` implies every shape guard.
+
+    ``mod`` is an ``nn.Module`` of ``torchlite`` or of PyTorch; ``args`` and ``kwargs`` are example inputs; ``dynamic_shapes`` says which
+    sizes (and integers) vary, by argument name or in argument order. ``strict`` interprets the bytecode of the model
+    instead of running it.
+
+    Raises :class:`InputError` for unusable arguments, :class:`ConstraintViolationError` where the specification does not imply a
+    guard (with a counterexample and a proved fix), :class:`DataDependentError`, :class:`StateError` and
+    :class:`UnsupportedError` with the user's line, and whatever the model itself raises.
+    """
+    library = library_for(mod)
+    if not isinstance(args, (tuple, list)):
+        raise ARGS_NOT_TUPLE(type=type(args).__name__)
+    return Capture(library, mod, mod.forward, mod, strict).program(
+        tuple(args), dict(kwargs or {}), dynamic_shapes
+    )
+
+
+def library_for(module: Any) -> TensorLibrary:
+    """The tensor library of a module. PyTorch is looked at only if the module's own code has imported it."""
+    found = library_of(module)
+    if found is None and "torch" in sys.modules and isinstance(module, sys.modules["torch"].nn.Module):
+        found = library_of(module)
+    if found is None:
+        raise NOT_A_MODULE(type=type(module).__name__)
+    return found
+
+
+@dataclass(slots=True)
+class Capture:
+    """One capture: ``target`` is what is run, the module or its undecorated forward."""
+
+    library: TensorLibrary
+    module: Any
+    forward: Callable[..., Any]
+    target: Callable[..., Any]
+    strict: bool
+    assigned: frozenset[str] = frozenset()
+    training: dict[str, bool] = field(default_factory=dict)
+    live: Callable[[Any], str | None] | None = None
+    defaults: dict[str, Any] = field(default_factory=dict)
+
+    def program(self, args: tuple[Any, ...], kwargs: dict[str, Any], dynamic_shapes: Any) -> ExportedProgram:
+        """Runs the front end on the example and builds the program."""
+        call = bind_call(self.forward, args, kwargs)
+        self.defaults = call.defaults
+        specs = leaf_specs(call, dynamic_shapes, self.library)
+        env = ShapeEnv()
+        tracer = Tracer(self.library, env)
+        env.locate = lambda: tracer.locate()
+        tracer.state.add_module(self.module)
+        inputs, in_spec, fake_args, fake_kwargs = make_inputs(tracer, call, specs.leaves)
+        for assumption in specs.assumptions:
+            env.assume(assumption)
+        run = self._run(tracer, fake_args, fake_kwargs)
+        outputs = finish(tracer, inputs, run.result, run.buffers)
+        self.assigned = frozenset(
+            entry.target
+            for entry in tracer.state.entries
+            if entry.kind == "buffer" and run.buffers.get(entry.target, entry.tensor) is not entry.tensor
+        )
+        self.training = {name: child.training for name, child in self.library.named_modules(self.module)}
+        self.live = run.live
+        report = env.prove()
+        return self._build(tracer, call, inputs, in_spec, run, outputs, report)
+
+    def _run(self, tracer: Tracer, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Run:
+        try:
+            if self.strict:
+                from dynamo_lite.strict.capture import run
+
+                return run(tracer, self.module, self.forward, self.target, args, kwargs)
+            from dynamo_lite.nonstrict import run as run_native
+
+            return run_native(tracer, self.module, self.forward, lambda: self.target(*args, **kwargs))
+        except ExportError as error:
+            raise error.with_traceback(None) from None
+        except Exception as error:
+            places.strip_traceback(error)
+            raise
+
+    def _build(
+        self,
+        tracer: Tracer,
+        call: BoundCall,
+        inputs: list[UserInput],
+        in_spec: TreeSpec,
+        run: Run,
+        outputs: Outputs,
+        report: Report,
+    ) -> ExportedProgram:
+        env = tracer.env
+        grad_seen, layout_seen = tracer.grad_seen is not False, tracer.layout_seen is not False
+        leaves = tuple(
+            item.contract_leaf(_requires_grad(item) if grad_seen else None, layout_seen, env)
+            for item in inputs
+        )
+        contract = InputContract(
+            in_spec,
+            leaves,
+            call.arg_names,
+            env.range_constraints,
+            tuple(_conditions(env)),
+            tuple(tracer.distinct_inputs),
+        )
+        state, constants = self._state(tracer)
+        return ExportedProgram(
+            graph_module=tracer.top.module,
+            graph_signature=outputs.signature,
+            contract=contract,
+            out_spec=outputs.out_spec,
+            backend=self.library.backend,
+            state_dict=state,
+            constants=constants,
+            guards=env.guards,
+            problem=env.problem(),
+            proof=report,
+            assumptions=run.assumptions,
+            effects=run.effects,
+            example_inputs=(call.args, call.kwargs),
+            module_call_graph=[ModuleCallEntry(name) for name, _ in self.library.named_modules(self.module)],
+            notes=env.notes,
+        )
+
+    def _state(self, tracer: Tracer) -> tuple[dict[str, Any], dict[str, Any]]:
+        """``state_dict`` (every name of shared tensors too) and the other tensors of the program."""
+        state = dict(self.library.named_parameters(self.module))
+        constants: dict[str, Any] = {}
+        for name, tensor, persistent in self.library.named_buffers(self.module):
+            (state if persistent else constants)[name] = tensor
+        for entry in tracer.state.entries:
+            if entry.kind == "constant":
+                constants[entry.target] = entry.tensor
+        return state, constants
+
+
+def _conditions(env: ShapeEnv) -> Iterator[Condition]:
+    """What a call's sizes must meet besides ranges and shared symbols."""
+    for fact in env.assumptions:
+        yield Condition(fact.expr, fact.text, "assumption", fact.location)
+    for guard in env.adopted:
+        condition = env.final(guard.expr)
+        if isinstance(condition, BoolExpr) and not condition.is_const:
+            yield Condition(condition, env.phrase(condition), "adopted", guard.location)
+
+
+def _requires_grad(item: UserInput) -> bool | None:
+    return None if item.fake is None else item.fake.meta.requires_grad

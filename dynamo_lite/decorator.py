@@ -1,0 +1,130 @@
+"""``@exported``: a forward that captures itself at the first call and runs as a program from then on."""
+
+from __future__ import annotations
+
+import functools
+import threading
+from collections.abc import Callable
+from typing import Any, Final
+from weakref import WeakKeyDictionary
+
+from dynamo_lite import dispatch
+from dynamo_lite.capture import Capture, library_for
+from dynamo_lite.errors import BAD_MISMATCH, NOT_EXPORTED_YET
+from dynamo_lite.live import LiveProgram
+from fx_ir.program import ExportedProgram
+from solver.errors import GuardError
+
+ON_MISMATCH: Final = ("error", "reexport", "eager")
+
+
+def exported(
+    dynamic_shapes: Any = None, strict: bool = True, on_mismatch: str = "error"
+) -> Callable[[Any], Any]:
+    """Decorates a ``forward``, or a module class (its ``forward`` is then meant).
+
+    The first call captures, proves and keeps the program; later calls run it where the input contract and the
+    burned-in assumptions hold. Otherwise ``on_mismatch`` decides: ``"error"`` raises :class:`GuardError`, ``"reexport"`` captures another variant,
+    ``"eager"`` runs the original. ``model.forward.exported_program(model)`` hands out the newest program.
+    """
+    if callable(dynamic_shapes) and not isinstance(dynamic_shapes, dict):  # used without parentheses
+        return exported()(dynamic_shapes)  # type: ignore[no-any-return]
+    if on_mismatch not in ON_MISMATCH:
+        raise BAD_MISMATCH(given=repr(on_mismatch))
+
+    def decorate(target: Any) -> Any:
+        if isinstance(target, type):
+            target.forward = ExportedForward(target.forward, dynamic_shapes, strict, on_mismatch)  # type: ignore[attr-defined]
+            return target
+        return ExportedForward(target, dynamic_shapes, strict, on_mismatch)
+
+    return decorate
+
+
+class ExportedForward:
+    """The descriptor that takes the place of ``forward``; it keeps the programs of each module."""
+
+    def __init__(
+        self, function: Callable[..., Any], dynamic_shapes: Any, strict: bool, on_mismatch: str
+    ) -> None:
+        self.function = function
+        self.dynamic_shapes = dynamic_shapes
+        self.strict = strict
+        self.on_mismatch = on_mismatch
+        self._programs: WeakKeyDictionary[Any, list[LiveProgram]] = WeakKeyDictionary()
+        self._lock = threading.RLock()
+        functools.update_wrapper(self, function)
+
+    def __get__(self, module: Any, owner: type | None = None) -> Any:
+        return self if module is None else BoundForward(self, module)
+
+    def __call__(self, module: Any, *args: Any, **kwargs: Any) -> Any:
+        return BoundForward(self, module)(*args, **kwargs)
+
+    def exported_program(self, module: Any) -> ExportedProgram:
+        """The newest program of ``module``. Raises ``not-exported-yet`` before the first call."""
+        kept = self._programs.get(module)
+        if not kept:
+            raise NOT_EXPORTED_YET(type=type(module).__name__)
+        return kept[-1].program
+
+    def exported_programs(self, module: Any) -> list[ExportedProgram]:
+        """All programs of ``module``, oldest first."""
+        return [live.program for live in self._programs.get(module, ())]
+
+    def call(self, module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Runs the newest program that applies; captures one if there is none."""
+        if dispatch.recorder() is not None:
+            return self.function(module, *args, **kwargs)
+        kept = self._programs.get(module)
+        if not kept:
+            return self._capture_and_run(module, args, kwargs)
+        miss: GuardError | None = None
+        for live in reversed(kept):
+            try:
+                leaves, natives = live.prepare(module, args, kwargs)
+            except GuardError as error:
+                miss = miss or error
+                continue
+            return live.run(module, leaves, natives)
+        assert miss is not None
+        if self.on_mismatch == "reexport":
+            return self._capture_and_run(module, args, kwargs)
+        if self.on_mismatch == "eager":
+            return self.function(module, *args, **kwargs)
+        raise miss
+
+    def _capture_and_run(self, module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        with self._lock:
+            live = self._capture(module, args, kwargs)
+            self._programs.setdefault(module, []).append(live)
+        leaves, natives = live.prepare(module, args, kwargs)
+        return live.run(module, leaves, natives)
+
+    def _capture(self, module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> LiveProgram:
+        forward = self.function.__get__(module)
+        capture = Capture(library_for(module), module, forward, forward, self.strict)
+        program = capture.program(args, kwargs, self.dynamic_shapes)
+        return LiveProgram(program, capture.assigned, capture.training, capture.live, capture.defaults)
+
+
+class BoundForward:
+    """``module.forward`` of a decorated class."""
+
+    __slots__ = ("__self__", "__wrapped__", "descriptor")
+
+    def __init__(self, descriptor: ExportedForward, module: Any) -> None:
+        self.descriptor = descriptor
+        self.__self__ = module
+        self.__wrapped__ = descriptor.function.__get__(module)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.descriptor.call(self.__self__, args, kwargs)
+
+    def exported_program(self, module: Any = None) -> ExportedProgram:
+        """The newest program of ``module`` (of this one if not given)."""
+        return self.descriptor.exported_program(self.__self__ if module is None else module)
+
+    def exported_programs(self, module: Any = None) -> list[ExportedProgram]:
+        """All programs, oldest first."""
+        return self.descriptor.exported_programs(self.__self__ if module is None else module)

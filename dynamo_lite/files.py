@@ -1,0 +1,43 @@
+"""Saving, loading and verifying programs."""
+
+from __future__ import annotations
+
+from os import PathLike
+from typing import TYPE_CHECKING, Any
+
+import dynamo_lite.torchlite  # noqa: F401  registers the tensors that a loaded program holds
+from fx_ir import archive
+from fx_ir.program import ExportedProgram
+
+if TYPE_CHECKING:
+    from solver.report import Report
+
+
+def save(ep: ExportedProgram, file: str | PathLike[str]) -> None:
+    """Writes a program with its weights and its proof obligations to ``file`` (``.dlp``).
+
+    The file appears whole or not at all. Raises :class:`InputError` for what is no program or cannot be written.
+    """
+    archive.save(ep, file)
+
+
+def load(file: str | PathLike[str]) -> ExportedProgram:
+    """Reads what :func:`save` wrote. No code of the file is run.
+
+    Raises :class:`InputError` for a missing, truncated or foreign file, an unknown version, and a custom operator or
+    pytree class that is not registered here.
+    """
+    return archive.load(file)
+
+
+def verify(ep: Any) -> Report:
+    """Proves the guards of a live program again, ours or a ``torch.export.ExportedProgram``."""
+    from solver.prove import prove
+
+    if isinstance(ep, ExportedProgram):
+        from solver.problem import Problem
+
+        return prove(ep.problem if ep.problem is not None else Problem("program"))
+    from dynamo_lite.torch_bridge.obligations import problem_of
+
+    return prove(problem_of(ep))
