@@ -1,0 +1,1 @@
+"""The one path from a Python-level tensor call to an ATen overload."""

@@ -1,0 +1,105 @@
+"""Operators of Python on tensors: which operator each dunder is, and when it gives up with ``NotImplemented``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from dynamo_lite.lowering.leaf import Lower
+from dynamo_lite.lowering.packets import apply, packet_lower
+from fx_ir.ops.matching import kind_of
+
+_OPERANDS: Final = frozenset("TbifcIFBNPQ")
+
+BINARY: Final[Mapping[str, str]] = {
+    "__add__": "add", "__radd__": "add", "__sub__": "sub", "__rsub__": "rsub", "__mul__": "mul", "__rmul__": "mul",
+    "__truediv__": "div", "__floordiv__": "floor_divide", "__mod__": "remainder", "__pow__": "pow",
+    "__matmul__": "matmul", "__and__": "__and__", "__or__": "__or__", "__xor__": "__xor__", "__rand__": "__and__",
+    "__ror__": "__or__", "__rxor__": "__xor__", "__lshift__": "__lshift__", "__rshift__": "__rshift__",
+    "__eq__": "eq", "__ne__": "ne", "__lt__": "lt", "__le__": "le", "__gt__": "gt", "__ge__": "ge",
+    "__iadd__": "add_", "__isub__": "sub_", "__imul__": "mul_", "__itruediv__": "div_", "__imod__": "remainder_",
+    "__ifloordiv__": "floor_divide_", "__ipow__": "pow_", "__iand__": "__iand__", "__ior__": "__ior__",
+    "__ixor__": "__ixor__", "__ilshift__": "__ilshift__", "__irshift__": "__irshift__",
+}  # fmt: skip
+SWAPPED: Final[Mapping[str, str]] = {
+    "__rpow__": "pow", "__rfloordiv__": "floor_divide", "__rmod__": "remainder", "__rmatmul__": "matmul",
+    "__rlshift__": "bitwise_left_shift", "__rrshift__": "bitwise_right_shift",
+}  # fmt: skip
+UNARY: Final[Mapping[str, str]] = {"__neg__": "neg", "__invert__": "bitwise_not", "__abs__": "abs"}
+# Where the table has one spelling of an operator that PyTorch spells twice.
+_SPARE: Final[Mapping[str, str]] = {
+    "__and__": "bitwise_and", "__or__": "bitwise_or", "__xor__": "bitwise_xor", "__lshift__": "bitwise_left_shift",
+    "__rshift__": "bitwise_right_shift", "__iand__": "bitwise_and_", "__ior__": "bitwise_or_",
+    "__ixor__": "bitwise_xor_", "__ilshift__": "bitwise_left_shift_", "__irshift__": "bitwise_right_shift_",
+}  # fmt: skip
+
+
+def _named(name: str) -> Lower:
+    from fx_ir.ops.registry import PACKETS
+
+    return packet_lower(name if f"aten::{name}" in PACKETS else _SPARE.get(name, name))
+
+
+def _once(make: Callable[[], Lower]) -> Callable[[], Lower]:
+    made: list[Lower] = []
+
+    def get() -> Lower:
+        if not made:
+            made.append(make())
+        return made[0]
+
+    return get
+
+
+def binary(name: str) -> Lower:
+    """A binary operator: NotImplemented unless the other operand is a tensor or a number."""
+    inner = _once(lambda: _named(name))
+
+    def lower(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+        if kind_of(args[1]) not in _OPERANDS:
+            return NotImplemented
+        return inner()(args, kwargs)
+
+    return lower
+
+
+def swapped(name: str) -> Lower:
+    """A reflected operator: the other operand comes first."""
+    inner = _once(lambda: _named(name))
+
+    def lower(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+        mine, other = args
+        if kind_of(other) not in _OPERANDS:
+            return NotImplemented
+        return inner()((other, mine), kwargs)
+
+    return lower
+
+
+def unary(name: str) -> Lower:
+    """A unary operator."""
+    inner = _once(lambda: _named(name))
+    return lambda args, kwargs: inner()(args, kwargs)
+
+
+def rtruediv(tensor: Any, other: Any) -> Any:
+    """``number / tensor`` is the reciprocal times the number, as in PyTorch."""
+    if kind_of(other) not in _OPERANDS:
+        return NotImplemented
+    return apply("mul", apply("reciprocal", tensor), other)
+
+
+def pos(tensor: Any) -> Any:
+    """``+tensor`` is the tensor itself; bool tensors have no sign."""
+    from dynamo_lite.lowering.access import meta_of
+
+    if meta_of(tensor).dtype.name == "bool":
+        raise RuntimeError("The `+` operator, on a bool tensor is not supported.")
+    return tensor
+
+
+def divmod_(tensor: Any, other: Any) -> Any:
+    """``divmod`` through floor division and remainder."""
+    if kind_of(other) not in _OPERANDS:
+        return NotImplemented
+    return apply("floor_divide", tensor, other), apply("remainder", tensor, other)

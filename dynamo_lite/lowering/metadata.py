@@ -1,0 +1,209 @@
+"""What a tensor is, without its data: sizes, strides, dtype, device. Nothing here adds a node."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dynamo_lite import dispatch
+from dynamo_lite.lowering.access import access_of, meta_of
+from dynamo_lite.lowering.errors import NO_AUTOGRAD, NO_MEMORY, where
+from dynamo_lite.lowering.packets import apply
+from dynamo_lite.lowering.size import Size
+from fx_ir.dtypes import Layout, MemoryFormat
+from fx_ir.meta import Size as OneSize
+from fx_ir.meta import Sizes, TensorMeta
+
+
+def _wrap_dim(dim: int, rank: int) -> int:
+    bound = max(rank, 1)
+    if not -bound <= dim < bound:
+        raise IndexError(
+            f"Dimension out of range (expected to be in range of [{-bound}, {bound - 1}], but got {dim})"
+        )
+    if rank == 0:
+        raise IndexError(f"dimension specified as {dim} but tensor has no dimensions")
+    return dim % rank
+
+
+def shape(self: Any) -> Size:
+    """The sizes; symbolic ones stay symbolic."""
+    return Size(meta_of(self).shape)
+
+
+def size(self: Any, dim: int | None = None) -> Any:
+    """The sizes, or the size of one dimension."""
+    sizes = meta_of(self).shape
+    return Size(sizes) if dim is None else sizes[_wrap_dim(dim, len(sizes))]
+
+
+def dim(self: Any) -> int:
+    """The number of dimensions."""
+    return meta_of(self).ndim
+
+
+def numel(self: Any) -> Any:
+    """The number of elements."""
+    return meta_of(self).numel()
+
+
+def stride(self: Any, dim: int | None = None) -> Any:
+    """Strides in elements, or that of one dimension."""
+    strides = meta_of(self).strides
+    return tuple(strides) if dim is None else strides[_wrap_dim(dim, len(strides))]
+
+
+def storage_offset(self: Any) -> Any:
+    """Where the tensor begins in its storage, in elements."""
+    return meta_of(self).offset
+
+
+def _row_major(meta: TensorMeta, order: list[int]) -> bool:
+    expected: OneSize = 1
+    sizes, strides = meta.shape, meta.strides
+    for position in order:
+        if sizes[position] == 0:
+            return True
+    for position in order:
+        if sizes[position] != 1:
+            if strides[position] != expected:
+                return False
+            expected = expected * sizes[position]
+    return True
+
+
+def is_contiguous(self: Any, memory_format: MemoryFormat = MemoryFormat.contiguous_format) -> bool:
+    """Whether the elements lie in memory in that order; a dynamic size may be asked (and guarded)."""
+    meta = meta_of(self)
+    if memory_format is MemoryFormat.contiguous_format:
+        return meta.is_plain or _row_major(meta, list(range(meta.ndim))[::-1])
+    spatial = {MemoryFormat.channels_last: 2, MemoryFormat.channels_last_3d: 3}[memory_format]
+    if meta.ndim != spatial + 2:
+        return False
+    return _row_major(meta, [1, *range(meta.ndim - 1, 1, -1), 0])
+
+
+def element_size(self: Any) -> int:
+    """Bytes of one element."""
+    return meta_of(self).dtype.itemsize
+
+
+def nbytes(self: Any) -> Any:
+    """Bytes of all elements."""
+    meta = meta_of(self)
+    return meta.numel() * meta.dtype.itemsize
+
+
+def is_floating_point(self: Any) -> bool:
+    """Whether the dtype is a floating-point one."""
+    return meta_of(self).dtype.is_floating_point
+
+
+def is_complex(self: Any) -> bool:
+    """Whether the dtype is a complex one."""
+    return meta_of(self).dtype.is_complex
+
+
+def is_signed(self: Any) -> bool:
+    """Whether the dtype is a signed one."""
+    return meta_of(self).dtype.is_signed
+
+
+def is_same_size(self: Any, other: Any) -> Any:
+    """Whether the shapes are equal."""
+    return shape(self) == shape(other)
+
+
+def get_device(self: Any) -> int:
+    """The device's index, -1 for the CPU."""
+    device = meta_of(self).device
+    return -1 if device.index is None else device.index
+
+
+def data_ptr(self: Any) -> int:
+    """The address of the first element; refused under a trace."""
+    array_of = access_of(self).array_of
+    if dispatch.recorder() is not None or array_of is None:
+        raise NO_MEMORY(what="data_ptr()", location=where())
+    return int(array_of(self).ctypes.data)
+
+
+def requires_grad(self: Any) -> bool:
+    """The flag; metadata, as there is no autograd here."""
+    return meta_of(self).requires_grad
+
+
+def set_attribute(self: Any, name: str, value: Any) -> None:
+    """Assigns ``data``, ``grad`` or ``requires_grad`` of a real tensor; a tensor under export has fixed metadata."""
+    setters = access_of(self).setters
+    if dispatch.recorder() is not None or setters is None:
+        raise NO_MEMORY(what=f"assigning .{name}", location=where())
+    setters[name](self, value)
+
+
+def requires_grad_(self: Any, requires_grad: bool = True) -> Any:
+    """Sets the flag and returns the tensor."""
+    if meta_of(self).requires_grad != requires_grad:
+        set_attribute(self, "requires_grad", requires_grad)
+    return self
+
+
+def backward(self: Any, *args: Any, **kwargs: Any) -> None:
+    """Refused: there is no autograd here."""
+    raise NO_AUTOGRAD(what="backward()", where="torchlite", location=where())
+
+
+def grad_fn(self: Any) -> None:
+    """Always None: there is no autograd here."""
+    return
+
+
+def layout(self: Any) -> Layout:
+    """Always strided."""
+    return Layout.strided
+
+
+def itself(self: Any, *args: Any, **kwargs: Any) -> Any:
+    """The tensor itself, for what has no meaning without autograd or devices."""
+    return self
+
+
+def transposed(self: Any) -> Any:
+    """``T``: the dimensions in reverse order."""
+    rank = meta_of(self).ndim
+    return apply("permute", self, list(range(rank))[::-1])
+
+
+def matrix_transposed(self: Any) -> Any:
+    """``mT``: the last two dimensions swapped."""
+    if meta_of(self).ndim < 2:
+        raise RuntimeError("tensor.mT is only supported on matrices or batches of matrices.")
+    return apply("transpose", self, -2, -1)
+
+
+def adjoint(self: Any) -> Any:
+    """``mH``/``H``: the conjugate transpose."""
+    swapped = matrix_transposed(self)
+    return apply("conj", swapped) if is_complex(self) else swapped
+
+
+def hermitian(self: Any) -> Any:
+    """``H``: the conjugate transpose of a matrix."""
+    rank = meta_of(self).ndim
+    if rank not in (0, 2):
+        raise RuntimeError("tensor.H is only supported on matrices (2-D tensors).")
+    return adjoint(self) if rank else self
+
+
+def real(self: Any) -> Any:
+    """The real part; a real tensor itself."""
+    return apply("real", self) if is_complex(self) else self
+
+
+def detached(self: Any) -> Any:
+    """``data``: an alias without ``requires_grad``."""
+    return apply("detach", self)
+
+
+def sizes_of(values: Sizes) -> Size:
+    """A tuple of sizes as users see it."""
+    return Size(values)

@@ -1,0 +1,38 @@
+"""Thread-local modes that a tensor call looks at: gradient mode, inference mode, default dtype."""
+
+from __future__ import annotations
+
+import threading
+from typing import Final
+
+
+class _Modes(threading.local):
+    grad: bool = True
+    inference: bool = False
+
+
+_MODES: Final = _Modes()
+
+
+def grad_enabled() -> bool:
+    """Whether results of floating-point operators inherit ``requires_grad``."""
+    return _MODES.grad
+
+
+def set_grad_enabled(on: bool) -> bool:
+    """Sets the gradient mode of this thread and returns the one before."""
+    before = _MODES.grad
+    _MODES.grad = on
+    return before
+
+
+def inference_enabled() -> bool:
+    """Whether this thread is inside ``inference_mode``."""
+    return _MODES.inference
+
+
+def set_inference_enabled(on: bool) -> bool:
+    """Sets inference mode of this thread and returns the one before."""
+    before = _MODES.inference
+    _MODES.inference = on
+    return before

@@ -1,0 +1,113 @@
+"""Lowering by packet: the arguments choose the overload, ``dispatch`` does the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from dynamo_lite import dispatch
+from dynamo_lite.lowering.errors import MISSING_OPERATOR, where
+from dynamo_lite.lowering.leaf import Lower, TensorFunction, leaf
+from fx_ir.ops.registry import PACKETS, Packet, is_tensor
+
+# Names that PyTorch offers twice; both are operators there, and one is enough where the table lacks the other.
+SYNONYMS: Final[Mapping[str, str]] = {
+    "absolute": "abs", "arccos": "acos", "arccosh": "acosh", "arcsin": "asin", "arcsinh": "asinh", "arctan": "atan",
+    "arctan2": "atan2", "arctanh": "atanh", "clip": "clamp", "concat": "cat", "concatenate": "cat", "divide": "div",
+    "fix": "trunc", "greater": "gt", "greater_equal": "ge", "less": "lt", "less_equal": "le", "moveaxis": "movedim",
+    "multiply": "mul", "negative": "neg", "not_equal": "ne", "subtract": "sub", "swapaxes": "transpose",
+    "swapdims": "transpose", "true_divide": "div", "row_stack": "vstack", "view_as": "view", "special_expit": "sigmoid",
+}  # fmt: skip
+
+
+def packet(name: str) -> Packet:
+    """The overloads called ``name``. Raises ``missing-operator``."""
+    found = PACKETS.get(f"aten::{name}")
+    if found is None and name.endswith("_") and name[:-1] in SYNONYMS:
+        found = PACKETS.get(f"aten::{SYNONYMS[name[:-1]]}_")
+    elif found is None and name in SYNONYMS:
+        found = PACKETS.get(f"aten::{SYNONYMS[name]}")
+    if found is None:
+        raise MISSING_OPERATOR(function=name, packet=f"aten::{name}", location=where())
+    return found
+
+
+_FOUND: Final[dict[str, Packet]] = {}
+
+
+def apply(name: str, /, *args: Any, **kwargs: Any) -> Any:
+    """Calls the operator ``aten::name`` on these arguments."""
+    found = _FOUND.get(name)
+    if found is None:
+        found = _FOUND[name] = packet(name)
+    return dispatch.call(*found.resolve(args, kwargs))
+
+
+def packet_lower(name: str) -> Lower:
+    """Lowers to the overloads called ``name``; ``out=`` copies into the given tensor."""
+    resolve = packet(name).resolve
+    call = dispatch.call
+
+    def lower(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+        if "out" in kwargs:
+            return into_out(lower, args, kwargs)
+        op, bound, keywords = resolve(args, kwargs)
+        return call(op, bound, keywords)
+
+    return lower
+
+
+def factory_lower(name: str) -> Lower:
+    """As :func:`packet_lower` for what makes tensors: takes ``requires_grad`` and no ``out``."""
+    inner = packet_lower(name)
+
+    def lower(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+        if "requires_grad" not in kwargs:
+            return inner(args, kwargs)
+        rest = dict(kwargs)
+        wanted = rest.pop("requires_grad")
+        made = inner(args, rest)
+        return made.requires_grad_() if wanted else made
+
+    return lower
+
+
+def into_out(lower: Lower, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+    """Computes without ``out`` and copies the result, or each of several, into the tensors given."""
+    rest = dict(kwargs)
+    out = rest.pop("out")
+    result = lower(args, rest)
+    if out is None:
+        return result
+    targets = (out,) if is_tensor(out) else tuple(out)
+    results = (result,) if is_tensor(result) else tuple(result)
+    if len(targets) != len(results):
+        raise TypeError(f"expected {len(results)} tensors for out, got {len(targets)}")
+    for target, value in zip(targets, results, strict=True):
+        apply("copy_", target, value)
+    return out
+
+
+def lazy(qualname: str, name: str, *, factory: bool = False) -> TensorFunction:
+    """The tensor function ``qualname`` over packet ``name``, looked up at the first call."""
+
+    def first(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+        made.lower = factory_lower(name) if factory else packet_lower(name)
+        return made.lower(args, kwargs)
+
+    made = leaf(qualname, first, f"See ``torch``: lowers to ``aten::{name}``.")
+    return made
+
+
+def python_lower(function: Any) -> Lower:
+    """Lowers to a Python function of ours with the public signature."""
+
+    def lower(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+        return function(*args, **kwargs)
+
+    return lower
+
+
+def special(qualname: str, function: Any) -> TensorFunction:
+    """The tensor function ``qualname`` whose lowering is the Python function ``function``."""
+    return leaf(qualname, python_lower(function), function.__doc__)

@@ -1,0 +1,7 @@
+"""Control flow as operators."""
+
+from __future__ import annotations
+
+from dynamo_lite.trace.control import associative_scan, cond, map, scan, while_loop
+
+__all__ = ["associative_scan", "cond", "map", "scan", "while_loop"]

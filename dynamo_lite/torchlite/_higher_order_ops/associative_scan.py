@@ -1,0 +1,7 @@
+"""``torch._higher_order_ops.associative_scan``."""
+
+from __future__ import annotations
+
+from dynamo_lite.trace.control import associative_scan
+
+__all__ = ["associative_scan"]

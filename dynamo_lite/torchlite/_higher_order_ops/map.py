@@ -1,0 +1,7 @@
+"""``torch._higher_order_ops.map``."""
+
+from __future__ import annotations
+
+from dynamo_lite.trace.control import map
+
+__all__ = ["map"]

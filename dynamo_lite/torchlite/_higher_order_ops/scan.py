@@ -1,0 +1,7 @@
+"""``torch._higher_order_ops.scan``."""
+
+from __future__ import annotations
+
+from dynamo_lite.trace.control import scan
+
+__all__ = ["scan"]

@@ -1,0 +1,7 @@
+"""``torch._higher_order_ops.while_loop``."""
+
+from __future__ import annotations
+
+from dynamo_lite.trace.control import while_loop
+
+__all__ = ["while_loop"]

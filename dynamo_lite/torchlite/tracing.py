@@ -1,0 +1,115 @@
+"""What front ends and the executor need of this library: its fake, how modules are read, its backend."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from dynamo_lite.fake import FakeTensor, is_fake
+from dynamo_lite.library import register_library
+from dynamo_lite.lowering.access import FAKE, register_access
+from dynamo_lite.lowering.table import install_methods
+from dynamo_lite.torchlite.eager import write
+from dynamo_lite.torchlite.nn.module import Module
+from dynamo_lite.torchlite.parameter import Parameter
+from dynamo_lite.torchlite.tensor import Tensor, describe, make, wrap
+from fx_ir.backend import register_backend
+from fx_ir.dtypes import Device, DType, Layout, MemoryFormat
+from fx_ir.errors import KERNEL_MISSING
+from fx_ir.meta import TensorMeta
+from fx_ir.ops.registry import Operator
+
+
+class TorchliteFake(FakeTensor):
+    """A tensor of this library under export."""
+
+    __slots__ = ()
+
+    library_class = Tensor
+
+
+install_methods(TorchliteFake)
+register_access(TorchliteFake, FAKE)
+
+
+class Library:
+    """How a front end looks at tensors and modules of this library."""
+
+    name = "torchlite"
+    backend = "torchlite"
+    fake_class: type[FakeTensor] = TorchliteFake
+
+    def is_tensor(self, value: object) -> bool:
+        return issubclass(type(value), Tensor)
+
+    def is_module(self, value: object) -> bool:
+        return issubclass(type(value), Module)
+
+    def describe(self, tensor: Any) -> TensorMeta:
+        return describe(tensor)
+
+    def plain(self, value: Any) -> Any:
+        return value
+
+    def is_plain(self, value: Any) -> bool:
+        return isinstance(value, (DType, Device, Layout, MemoryFormat))
+
+    def named_parameters(self, module: Any) -> Iterator[tuple[str, Any]]:
+        return Module.named_parameters(module, remove_duplicate=False)
+
+    def named_buffers(self, module: Any) -> Iterator[tuple[str, Any, bool]]:
+        for path, owner in Module.named_modules(module, remove_duplicate=False):
+            for name, buffer in owner._buffers.items():
+                if buffer is not None:
+                    persistent = name not in owner._non_persistent_buffers_set
+                    yield (f"{path}.{name}" if path else name), buffer, persistent
+
+    def named_modules(self, module: Any) -> Iterator[tuple[str, Any]]:
+        return Module.named_modules(module)
+
+
+class Backend:
+    """Runs programs on NumPy kernels over this library's tensors."""
+
+    name = "torchlite"
+
+    def is_tensor(self, obj: object) -> bool:
+        return isinstance(obj, Tensor) and not is_fake(obj)
+
+    def describe(self, obj: Any) -> TensorMeta:
+        return describe(obj)
+
+    def unwrap(self, obj: Any) -> Any:
+        return obj._array
+
+    def wrap(self, native: Any, meta: TensorMeta | None = None) -> Any:
+        return make(native, meta.requires_grad) if meta is not None else wrap(native)
+
+    def assign(self, obj: Any, native: Any) -> None:
+        write(obj, wrap(native))
+
+    def kernel(self, op: Operator) -> Callable[..., Any]:
+        if op.kernel is None:
+            raise KERNEL_MISSING(op=op, backend=self.name)
+        return op.kernel
+
+    def snapshot(self, obj: Any) -> Any:
+        return make(np.array(obj._array, copy=True), obj._requires_grad)
+
+    def to_numpy(self, obj: Any) -> np.ndarray[Any, Any]:
+        array: np.ndarray[Any, Any] = obj._array
+        return array
+
+    def from_numpy(self, array: np.ndarray[Any, Any], meta: TensorMeta, *, parameter: bool = False) -> Any:
+        if parameter:
+            return Parameter(wrap(array), requires_grad=meta.requires_grad)
+        return make(array, meta.requires_grad)
+
+    def constant(self, value: Any) -> Any:
+        return value
+
+
+register_library(Library())
+register_backend(Backend())
