@@ -1,0 +1,394 @@
+"""Builtin functions that call slots or callbacks: iteration, reduction, sorting, conversion, namespaces."""
+
+from __future__ import annotations
+
+import builtins
+import functools
+import operator
+import types
+from typing import Any, Final
+
+from dynamo_lite.strict.builtins.registry import replaces, replaces_directly
+from dynamo_lite.strict.machine.attributes import bound_call
+from dynamo_lite.strict.machine.calls import Kwargs, native
+from dynamo_lite.strict.machine.frame import Frame
+from dynamo_lite.strict.machine.generators import NO_DEFAULT, resume_next, suspended
+from dynamo_lite.strict.machine.iteration import (
+    _SEQUENCE_ITERATOR,
+    END,
+    collect,
+    get_iter_of,
+    get_iterator,
+    iterates_in_python,
+    step,
+)
+from dynamo_lite.strict.machine.operators import (
+    binary_protocol,
+    compare_protocol,
+    compares_in_python,
+    index,
+    length,
+    truth,
+)
+from dynamo_lite.strict.machine.routine import Routine, call, start
+from dynamo_lite.strict.machine.slots import lookup, mro_of, slot
+
+
+@replaces_directly(builtins.next)
+def next_(frame: Frame, args: tuple[Any, ...], kwargs: Kwargs) -> Frame | None:
+    if kwargs or not 1 <= len(args) <= 2:
+        return native(frame, next, args, kwargs)
+    iterator = args[0]
+    inner = suspended(iterator)
+    if inner is not None and type(iterator) is types.GeneratorType:
+        return resume_next(frame, iterator, inner, None, args[1] if len(args) == 2 else NO_DEFAULT)
+    method = slot(frame, type(iterator), "__next__")
+    if method is None and type(iterator) is not _SEQUENCE_ITERATOR:
+        return native(frame, next, args, None)
+    return start(frame, _next(frame, iterator, method, args[1:]))
+
+
+def _next(frame: Frame, iterator: Any, method: Any, default: tuple[Any, ...]) -> Routine:
+    try:
+        if method is None:
+            return (yield from next_of_sequence(frame, iterator))
+        return (yield from bound_call(frame, method, iterator, ()))
+    except StopIteration:
+        if not default:
+            raise
+    return default[0]
+
+
+def next_of_sequence(frame: Frame, iterator: Any) -> Routine:
+    """One step of CPython's iterator over ``__getitem__``, the method interpreted."""
+    state = iterator.__reduce__()
+    if len(state) != 3 or slot(frame, type(state[1][0]), "__getitem__") is None:
+        return next(iterator)
+    obj, position = state[1][0], state[2]
+    try:
+        value = yield from bound_call(frame, lookup(type(obj), "__getitem__"), obj, (position,))
+    except (IndexError, StopIteration):
+        value = END
+    if value is END:
+        exhaust(iterator)
+        raise StopIteration
+    iterator.__setstate__(position + 1)
+    return value
+
+
+def exhaust(iterator: Any) -> None:
+    """Ends a sequence iterator: a state beyond what an index can be makes its next step the last."""
+    iterator.__setstate__((1 << 63) - 1)
+    try:
+        next(iterator, None)
+    except OverflowError:
+        pass
+
+
+@replaces_directly(builtins.iter)
+def iter_(frame: Frame, args: tuple[Any, ...], kwargs: Kwargs) -> Frame | None:
+    if len(args) == 1 and not kwargs:
+        return get_iter_of(frame, args[0])
+    return native(frame, iter, args, kwargs)
+
+
+@replaces(builtins.len, needed=lambda frame, obj, /: slot(frame, type(obj), "__len__") is not None)
+def len_(frame: Frame, obj: Any, /) -> Routine:
+    return (yield from length(frame, obj))
+
+
+@replaces_directly(bool)
+def bool_(frame: Frame, args: tuple[Any, ...], kwargs: Kwargs) -> Frame | None:
+    if len(args) != 1 or kwargs:
+        return native(frame, bool, args, kwargs)
+    return start(frame, truth(frame, args[0]))
+
+
+def _special_or(name: str) -> Any:
+    def needed(frame: Frame, obj: Any, *args: Any, **kwargs: Any) -> bool:
+        return slot(frame, type(obj), name) is not None
+
+    return needed
+
+
+def _returns(frame: Frame, obj: Any, name: str, wanted: type, where: str) -> Routine:
+    result = yield from bound_call(frame, lookup(type(obj), name), obj, ())
+    if wanted not in mro_of(type(result)):
+        raise TypeError(f"{where} returned non-{'string' if wanted is str else wanted.__name__} (type {type(result).__name__})")
+    return result
+
+
+@replaces(builtins.repr, needed=_special_or("__repr__"))
+def repr_(frame: Frame, obj: Any, /) -> Routine:
+    return (yield from _returns(frame, obj, "__repr__", str, "__repr__"))
+
+
+def _str_needed(frame: Frame, *args: Any, **kwargs: Any) -> bool:
+    if len(args) != 1 or kwargs:
+        return False
+    kind = type(args[0])
+    return slot(frame, kind, "__str__") is not None or (
+        lookup(kind, "__str__") is object.__str__ and slot(frame, kind, "__repr__") is not None
+    )
+
+
+@replaces(str, needed=_str_needed)
+def str_(frame: Frame, obj: Any, /) -> Routine:
+    name = "__str__" if slot(frame, type(obj), "__str__") is not None else "__repr__"
+    return (yield from _returns(frame, obj, name, str, name if name == "__str__" else "__str__"))
+
+
+@replaces(object.__str__, needed=_special_or("__repr__"))
+def object_str(frame: Frame, obj: Any, /) -> Routine:
+    return (yield from _returns(frame, obj, "__repr__", str, "__str__"))
+
+
+@replaces(builtins.ascii, needed=_special_or("__repr__"))
+def ascii_(frame: Frame, obj: Any, /) -> Routine:
+    text = yield call(repr, obj)
+    return text.encode("ascii", "backslashreplace").decode("ascii")
+
+
+def _format_needed(frame: Frame, obj: Any, spec: Any = "", /) -> bool:
+    kind = type(obj)
+    return slot(frame, kind, "__format__") is not None or (
+        lookup(kind, "__format__") is object.__format__ and _str_needed(frame, obj)
+    )
+
+
+@replaces(builtins.format, needed=_format_needed)
+def format_(frame: Frame, obj: Any, spec: Any = "", /) -> Routine:
+    method = slot(frame, type(obj), "__format__")
+    if method is None:
+        if spec:
+            return object.__format__(obj, spec)
+        return (yield call(str, obj))
+    result = yield from bound_call(frame, method, obj, (spec,))
+    if str not in mro_of(type(result)):
+        raise TypeError(f"__format__ must return a str, not {type(result).__name__}")
+    return result
+
+
+@replaces(builtins.hash, needed=_special_or("__hash__"))
+def hash_(frame: Frame, obj: Any, /) -> Routine:
+    result = yield from bound_call(frame, lookup(type(obj), "__hash__"), obj, ())
+    if int not in mro_of(type(result)):
+        raise TypeError("__hash__ method should return an integer")
+    return hash(_Hash(result))
+
+
+class _Hash:
+    """Lets C reduce an interpreted hash to a machine word, as it does."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: int) -> None:
+        self.value = value
+
+    def __hash__(self) -> int:
+        return self.value
+
+
+@replaces(builtins.abs, needed=_special_or("__abs__"))
+def abs_(frame: Frame, obj: Any, /) -> Routine:
+    return (yield from bound_call(frame, lookup(type(obj), "__abs__"), obj, ()))
+
+
+@replaces(operator.index, needed=_special_or("__index__"))
+def index_(frame: Frame, obj: Any, /) -> Routine:
+    return (yield from index(frame, obj))
+
+
+@replaces(builtins.divmod, needed=lambda frame, a, b, /: slot(frame, type(a), "__divmod__") is not None or slot(frame, type(b), "__rdivmod__") is not None)
+def divmod_(frame: Frame, a: Any, b: Any, /) -> Routine:
+    result = yield from binary_protocol(frame, "divmod", a, b)
+    if result is NotImplemented:
+        raise TypeError(f"unsupported operand type(s) for divmod(): '{type(a).__name__}' and '{type(b).__name__}'")
+    return result
+
+
+# --- reductions and sorting
+
+
+def _iterates(frame: Frame, obj: Any, *args: Any, **kwargs: Any) -> bool:
+    return type(obj) is types.GeneratorType or iterates_in_python(frame, obj)
+
+
+@replaces(builtins.any)
+def any_(frame: Frame, iterable: Any, /) -> Routine:
+    iterator = yield from get_iterator(frame, iterable)
+    while (item := (yield from step(frame, iterator))) is not END:
+        if (yield from truth(frame, item)):
+            return True
+    return False
+
+
+@replaces(builtins.all)
+def all_(frame: Frame, iterable: Any, /) -> Routine:
+    iterator = yield from get_iterator(frame, iterable)
+    while (item := (yield from step(frame, iterator))) is not END:
+        if not (yield from truth(frame, item)):
+            return False
+    return True
+
+
+@replaces(builtins.sum)
+def sum_(frame: Frame, iterable: Any, /, start: Any = 0) -> Routine:
+    if type(start) in (str, bytes, bytearray):
+        return sum(iterable, start)  # C refuses it
+    items = yield from collect(frame, iterable)
+    if all(type(item) in (int, float, bool, complex) for item in items) and type(start) in (int, float, bool, complex):
+        return sum(items, start)
+    total = start
+    for item in items:
+        total = yield call(operator.add, total, item)
+    return total
+
+
+@replaces(functools.reduce)
+def reduce_(frame: Frame, function: Any, iterable: Any, *initial: Any) -> Routine:
+    if len(initial) > 1:
+        return functools.reduce(function, iterable, *initial)
+    iterator = yield from get_iterator(frame, iterable)
+    if initial:
+        total = initial[0]
+    else:
+        total = yield from step(frame, iterator)
+        if total is END:
+            raise TypeError("reduce() of empty iterable with no initial value")
+    while (item := (yield from step(frame, iterator))) is not END:
+        total = yield call(function, total, item)
+    return total
+
+
+def _extreme(name: str, symbol: str) -> Any:
+    def routine(frame: Frame, *args: Any, key: Any = None, **rest: Any) -> Routine:
+        if not args or set(rest) - {"default"}:
+            return getattr(builtins, name)(*args, key=key, **rest)
+        if len(args) > 1 and rest:
+            raise TypeError(f"Cannot specify a default for {name}() with multiple positional arguments")
+        items = list(args) if len(args) > 1 else (yield from collect(frame, args[0]))
+        if not items:
+            if "default" in rest:
+                return rest["default"]
+            raise ValueError(f"{name}() {EMPTY_EXTREME}")
+        best = items[0]
+        best_key = best if key is None else (yield call(key, best))
+        for item in items[1:]:
+            item_key = item if key is None else (yield call(key, item))
+            if (yield from truth(frame, (yield call(_COMPARE[symbol], item_key, best_key)))):
+                best, best_key = item, item_key
+        return best
+
+    return routine
+
+
+_COMPARE: Final = {"<": operator.lt, ">": operator.gt}
+try:
+    min([])  # type: ignore[type-var]
+except ValueError as _error:
+    EMPTY_EXTREME: Final = str(_error).removeprefix("min() ")
+replaces(builtins.min)(_extreme("min", "<"))
+replaces(builtins.max)(_extreme("max", ">"))
+
+
+def sort_items(frame: Frame, items: list[Any], key: Any, reverse: Any) -> Routine:
+    """A stable merge sort that compares as ``list.sort`` does: with ``<`` alone. C does it where no slot is interpreted."""
+    backwards = yield from truth(frame, reverse)
+    keys = items
+    if key is not None:
+        keys = []
+        for item in items:
+            keys.append((yield call(key, item)))
+    if not any(compares_in_python(frame, type(each), "__lt__") or compares_in_python(frame, type(each), "__gt__") for each in keys):
+        if key is None:
+            return sorted(items, reverse=backwards)
+        order = sorted(range(len(items)), key=keys.__getitem__, reverse=backwards)
+        return [items[position] for position in order]
+    order = list(range(len(items)))
+    if backwards:
+        order.reverse()
+    order = yield from _merge_sort(frame, order, keys)
+    if backwards:
+        order.reverse()
+    return [items[position] for position in order]
+
+
+def _merge_sort(frame: Frame, order: list[int], keys: list[Any]) -> Routine:
+    if len(order) < 2:
+        return order
+    half = len(order) // 2
+    left = yield from _merge_sort(frame, order[:half], keys)
+    right = yield from _merge_sort(frame, order[half:], keys)
+    merged: list[int] = []
+    i = j = 0
+    while i < len(left) and j < len(right):
+        smaller = yield from compare_protocol(frame, "<", keys[right[j]], keys[left[i]])
+        if (yield from truth(frame, smaller)):
+            merged.append(right[j])
+            j += 1
+        else:
+            merged.append(left[i])
+            i += 1
+    return merged + left[i:] + right[j:]
+
+
+@replaces(builtins.sorted)
+def sorted_(frame: Frame, iterable: Any, /, *, key: Any = None, reverse: Any = False) -> Routine:
+    items = yield from collect(frame, iterable)
+    return (yield from sort_items(frame, items, key, reverse))
+
+
+# --- containers made from iterables
+
+
+def _only_iterable(frame: Frame, *args: Any, **kwargs: Any) -> bool:
+    return len(args) == 1 and not kwargs and (suspended(args[0]) is not None or iterates_in_python(frame, args[0]))
+
+
+def _container(cls: type) -> None:
+    def routine(frame: Frame, iterable: Any, /) -> Routine:
+        return cls((yield from collect(frame, iterable)))
+
+    replaces(cls, needed=_only_iterable)(routine)
+
+
+for _cls in (list, tuple, set, frozenset):
+    _container(_cls)
+
+
+# --- operator functions: the operators themselves
+
+
+def _operator(fn: Any, symbol: str) -> None:
+    from dynamo_lite.strict.machine.operators import binary
+
+    def handler(frame: Frame, args: tuple[Any, ...], kwargs: Kwargs) -> Frame | None:
+        if len(args) != 2 or kwargs:
+            return native(frame, fn, args, kwargs)
+        return binary(frame, symbol, args[0], args[1])
+
+    replaces_directly(fn)(handler)
+
+
+def _comparison(fn: Any, symbol: str) -> None:
+    from dynamo_lite.strict.machine.operators import compare_values
+
+    def handler(frame: Frame, args: tuple[Any, ...], kwargs: Kwargs) -> Frame | None:
+        if len(args) != 2 or kwargs:
+            return native(frame, fn, args, kwargs)
+        return compare_values(frame, symbol, args[0], args[1])
+
+    replaces_directly(fn)(handler)
+
+
+def _register_operators() -> None:
+    from dynamo_lite.strict.machine.operators import _COMPARE, _NATIVE
+
+    for symbol, fn in _NATIVE.items():
+        _operator(fn, symbol)
+    for symbol, (_, _, fn) in _COMPARE.items():
+        _comparison(fn, symbol)
+
+
+_register_operators()

@@ -1,0 +1,138 @@
+"""Methods of C types that resume generators, compare or call back."""
+
+from __future__ import annotations
+
+import functools
+from types import CoroutineType, GeneratorType
+from typing import Any
+
+from dynamo_lite.strict.builtins.functions import sort_items
+from dynamo_lite.strict.builtins.registry import replaces_method, replaces_method_directly
+from dynamo_lite.strict.machine.attributes import VIRTUAL
+from dynamo_lite.strict.machine.calls import CALLERS, Kwargs, native
+from dynamo_lite.strict.machine.frame import Frame, GeneratorFrame
+from dynamo_lite.strict.machine.generators import NO_DEFAULT, delegate_of, resume_next, suspended
+from dynamo_lite.strict.machine.iteration import collect
+from dynamo_lite.strict.machine.routine import Routine
+from dynamo_lite.strict.machine.view import view_of
+
+
+@replaces_method_directly(GeneratorType, "__next__")
+def generator_next(frame: Frame, args: tuple[Any, ...], kwargs: Kwargs) -> Frame | None:
+    inner = suspended(args[0]) if len(args) == 1 and not kwargs else None
+    if inner is None:
+        return native(frame, GeneratorType.__next__, args, kwargs)
+    return resume_next(frame, args[0], inner, None, NO_DEFAULT)
+
+
+@replaces_method_directly(GeneratorType, "send")
+def generator_send(frame: Frame, args: tuple[Any, ...], kwargs: Kwargs) -> Frame | None:
+    inner = suspended(args[0]) if len(args) == 2 and not kwargs else None
+    if inner is None:
+        return native(frame, GeneratorType.send, args, kwargs)
+    return resume_next(frame, args[0], inner, args[1], NO_DEFAULT)
+
+
+@replaces_method(list, "sort")
+def list_sort(frame: Frame, items: list[Any], /, *, key: Any = None, reverse: Any = False) -> Routine:
+    if frame.policy is not None:
+        frame.policy.before_write("content", items, None)
+    taken = list(items)
+    items.clear()
+    try:
+        result = yield from sort_items(frame, taken, key, reverse)
+    except BaseException:
+        items[:] = taken
+        raise
+    modified = bool(items)
+    items[:] = result
+    if modified:
+        raise ValueError("list modified during sort")
+
+
+def _needs_collecting(frame: Frame, *args: Any, **kwargs: Any) -> bool:
+    return len(args) == 2 and suspended(args[1]) is not None
+
+
+@replaces_method(list, "extend", needed=_needs_collecting)
+def list_extend(frame: Frame, items: list[Any], iterable: Any, /) -> Routine:
+    found = yield from collect(frame, iterable)
+    if frame.policy is not None:
+        frame.policy.before_write("content", items, None)
+    items.extend(found)
+
+
+@replaces_method(str, "join", needed=_needs_collecting)
+def str_join(frame: Frame, separator: str, iterable: Any, /) -> Routine:
+    return separator.join((yield from collect(frame, iterable)))
+
+
+# --- attributes of generators: those of the frame behind them
+
+
+def _live(obj: Any) -> GeneratorFrame | None:
+    return suspended(obj)
+
+
+def _frame_attribute(name: str) -> Any:
+    def compute(frame: Frame, obj: Any) -> Any:
+        inner = _live(obj)
+        if inner is None or inner.done or getattr(obj, name) is None:
+            return getattr(obj, name)
+        return view_of(inner)
+
+    return compute
+
+
+def _code_attribute(name: str) -> Any:
+    def compute(frame: Frame, obj: Any) -> Any:
+        inner = _live(obj)
+        return getattr(obj, name) if inner is None or inner.code is None else inner.code.code
+
+    return compute
+
+
+def _delegate_attribute(name: str) -> Any:
+    def compute(frame: Frame, obj: Any) -> Any:
+        inner = _live(obj)
+        if inner is None:
+            return getattr(obj, name)
+        return None if inner.running else delegate_of(inner)
+
+    return compute
+
+
+def _running_attribute(name: str) -> Any:
+    def compute(frame: Frame, obj: Any) -> Any:
+        inner = _live(obj)
+        return getattr(obj, name) if inner is None or not hasattr(inner, "running") else inner.running
+
+    return compute
+
+
+def _suspended_attribute(name: str) -> Any:
+    def compute(frame: Frame, obj: Any) -> Any:
+        inner = _live(obj)
+        return getattr(obj, name) if inner is None else inner.started and not inner.running and not inner.done
+
+    return compute
+
+
+for _cls, _prefix, _delegate in ((GeneratorType, "gi", "yieldfrom"), (CoroutineType, "cr", "await")):
+    for _attribute, _make in (
+        ("frame", _frame_attribute),
+        ("code", _code_attribute),
+        (_delegate, _delegate_attribute),
+        ("running", _running_attribute),
+        ("suspended", _suspended_attribute),
+    ):
+        _name = f"{_prefix}_{_attribute}"
+        VIRTUAL[id(_cls), _name] = _make(_name)
+
+
+def call_lru_cache(frame: Frame, fn: Any, args: tuple[Any, ...], kwargs: Kwargs) -> Frame | None:
+    """functools.lru_cache: C keeps the cache; the function is called natively, one cache for native and interpreted callers."""
+    return native(frame, fn, args, kwargs)
+
+
+CALLERS[id(functools._lru_cache_wrapper)] = call_lru_cache

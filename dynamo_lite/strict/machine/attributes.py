@@ -1,0 +1,579 @@
+"""Attribute access by CPython's protocol: ``__getattribute__``, descriptors, instance dictionary, ``__getattr__``.
+
+How to load a name from instances of a type is a *plan*, made once per type and name and kept until a class changes: a
+getter and what it needs. Whatever only C code would do is left to C in one call.
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable
+from types import FunctionType, ModuleType
+from typing import Any, Final
+
+from dynamo_lite.strict.machine.calls import bind, invoke
+from dynamo_lite.strict.machine.frame import NULL, Frame
+from dynamo_lite.strict.machine.routine import Request, Routine, call, start
+from dynamo_lite.strict.machine.slots import (
+    INFOS,
+    MISSING,
+    NATIVE,
+    classes_changed,
+    info_of,
+    lookup,
+    mro_of,
+    dict_of,
+    slot,
+)
+
+Getter = Callable[[Frame, Any, str, Any], "Frame | None"]
+Plan = tuple[Getter, Any]
+
+OBJECT_GET: Final[Any] = object.__getattribute__
+TYPE_GET: Final[Any] = type.__getattribute__
+MODULE_GET: Final[Any] = ModuleType.__getattribute__
+SUPER_GET: Final[Any] = super.__getattribute__
+_PROPERTY_GET: Final[Any] = property.__get__
+_PROPERTY_SET: Final[Any] = property.__set__
+_PROPERTY_DELETE: Final[Any] = property.__delete__
+_CLASSMETHOD_GET: Final[Any] = classmethod.__dict__["__get__"]
+
+# attributes that the machine gives itself: by (id(type), name)
+VIRTUAL: Final[dict[tuple[int, str], Callable[[Frame, Any], Any]]] = {}
+
+
+def get_attr(frame: Frame, obj: Any, name: str) -> Frame | None:
+    """``obj.name``: pushes the value (returns None), or returns the frame that will."""
+    kind = type(obj)
+    info = INFOS.get(id(kind)) or info_of(kind)
+    plan = info.plans.get(name)
+    if plan is None:
+        plan = info.plans[name] = _plan(frame, kind, name)
+    following = plan[0](frame, obj, name, plan[1])
+    if frame.policy is not None and following is None:
+        frame.stack[-1] = frame.policy.load_attr(obj, name, frame.stack[-1])
+    return following  # type: ignore[no-any-return]
+
+
+def _plan(frame: Frame, kind: type, name: str) -> Plan:
+    virtual = VIRTUAL.get((id(kind), name))
+    if virtual is not None:
+        return _get_virtual, virtual
+    getattribute = lookup(kind, "__getattribute__")
+    hook = lookup(kind, "__getattr__")
+    if hook is MISSING or type(hook) in NATIVE:
+        hook = None
+    if getattribute is OBJECT_GET:
+        plan = _plan_instance(frame, kind, name)
+        native_getter = OBJECT_GET
+    elif getattribute is TYPE_GET:
+        plan = _get_class, None
+        native_getter = TYPE_GET
+    elif getattribute is MODULE_GET:
+        plan = _get_module, None
+        native_getter = MODULE_GET
+    elif getattribute is SUPER_GET:
+        plan = _get_super, None
+        native_getter = SUPER_GET
+    elif type(getattribute) in NATIVE:
+        plan = _get_native, None
+        native_getter = getattribute
+    elif slot(frame, kind, "__getattribute__") is None:
+        return _get_native, None
+    elif hook is None:
+        return _get_by_function, getattribute
+    else:
+        return _get_by_function_or_hook, (getattribute, hook)
+    if hook is None or type(hook) is FunctionType and slot(frame, kind, "__getattr__") is None:
+        return plan
+    if plan[0] is _get_native:
+        return _get_native_or_hook, (native_getter, hook)
+    return _get_or_hook, (plan, hook)
+
+
+_PLAIN_KINDS: Final = NATIVE | {FunctionType, types.MethodType, staticmethod}
+
+
+def _plan_instance(frame: Frame, kind: type, name: str) -> Plan:
+    """Loading from an instance whose type has the generic ``__getattribute__``."""
+    attribute = lookup(kind, name)
+    described = type(attribute)
+    if attribute is MISSING or described in _PLAIN_KINDS:
+        return _get_native, None
+    getter = lookup(described, "__get__")
+    if getter is MISSING:
+        return _get_native, None
+    if getter is _PROPERTY_GET:
+        return _get_property, attribute
+    if getter is _CLASSMETHOD_GET and type(attribute.__func__) not in _PLAIN_KINDS:
+        return _get_chained, attribute
+    if slot(frame, described, "__get__") is None:
+        return _get_native, None
+    is_data = lookup(described, "__set__") is not MISSING or lookup(described, "__delete__") is not MISSING
+    return (_get_data_descriptor if is_data else _get_descriptor), (attribute, getter)
+
+
+def _get_virtual(frame: Frame, obj: Any, name: str, compute: Any) -> None:
+    frame.stack.append(compute(frame, obj))
+
+
+def _get_native(frame: Frame, obj: Any, name: str, extra: None) -> None:
+    frame.stack.append(getattr(obj, name))
+
+
+def _get_native_or_hook(frame: Frame, obj: Any, name: str, extra: Any) -> Frame | None:
+    """C finds it, or the class's ``__getattr__`` is called."""
+    native, hook = extra
+    try:
+        value = native(obj, name)
+    except AttributeError:
+        pass
+    else:
+        frame.stack.append(value)
+        return None
+    if type(hook) is FunctionType:
+        return invoke(frame, hook, (obj, name), None)
+    return start(frame, bound_call(frame, hook, obj, (name,)))
+
+
+def bound_call(frame: Frame, attribute: Any, obj: Any, args: tuple[Any, ...]) -> Routine:
+    """Calls a special method that may be any descriptor."""
+    if type(attribute) is FunctionType:
+        return (yield attribute, (obj, *args), None)
+    bound = yield from bind(frame, attribute, obj, type(obj))
+    return (yield bound, args, None)
+
+
+def lookup_special(frame: Frame, obj: Any, name: str) -> Routine:
+    """A special method found on the type and bound, as C code looks it up; AttributeError where there is none."""
+    attribute = lookup(type(obj), name)
+    if attribute is MISSING:
+        raise AttributeError(name)
+    if type(attribute) is FunctionType:
+        return types.MethodType(attribute, obj)
+    return (yield from bind(frame, attribute, obj, type(obj)))
+
+
+def _get_property(frame: Frame, obj: Any, name: str, attribute: Any) -> Frame | None:
+    getter = attribute.fget
+    if getter is None:
+        frame.stack.append(_PROPERTY_GET(attribute, obj, type(obj)))
+        return None
+    return invoke(frame, getter, (obj,), None)
+
+
+def _get_chained(frame: Frame, obj: Any, name: str, attribute: Any) -> Frame | None:
+    """A classmethod around another descriptor."""
+    return start(frame, chained(frame, attribute.__func__, type(obj)))
+
+
+def chained(frame: Frame, inner: Any, owner: Any) -> Routine:
+    """What ``classmethod.__get__`` gives for a wrapped callable."""
+    if not _CHAINS:
+        return types.MethodType(inner, owner)
+    getter = lookup(type(inner), "__get__")
+    if getter is MISSING:
+        return types.MethodType(inner, owner)
+    if getter is _PROPERTY_GET:
+        return (yield call(inner.fget, owner))
+    if slot(frame, type(inner), "__get__") is not None:
+        return (yield call(getter, inner, owner, owner))
+    return type(inner).__get__(inner, owner, owner)
+
+
+class _Probe:
+    seen = classmethod(property(lambda cls: 1))  # type: ignore[arg-type, var-annotated]
+
+
+_CHAINS: Final = _Probe.seen == 1
+
+
+def _get_data_descriptor(frame: Frame, obj: Any, name: str, extra: Any) -> Frame | None:
+    attribute, getter = extra
+    if type(getter) is FunctionType:
+        return invoke(frame, getter, (attribute, obj, type(obj)), None)
+    return start(frame, bound_call(frame, getter, attribute, (obj, type(obj))))
+
+
+def _get_descriptor(frame: Frame, obj: Any, name: str, extra: Any) -> Frame | None:
+    """A descriptor without ``__set__``: the instance dictionary goes first."""
+    namespace = _dict(obj)
+    if namespace is not None and name in namespace:
+        frame.stack.append(namespace[name])
+        return None
+    return _get_data_descriptor(frame, obj, name, extra)
+
+
+def _dict(obj: Any) -> dict[str, Any] | None:
+    for base in mro_of(type(obj)):
+        getset = dict_of(base).get("__dict__")
+        if type(getset) is types.GetSetDescriptorType:
+            found = getset.__get__(obj)
+            return found if isinstance(found, dict) else None
+    return None
+
+
+def _get_by_function(frame: Frame, obj: Any, name: str, getattribute: Any) -> Frame | None:
+    """A ``__getattribute__`` written in Python."""
+    if type(getattribute) is FunctionType:
+        return invoke(frame, getattribute, (obj, name), None)
+    return start(frame, bound_call(frame, getattribute, obj, (name,)))
+
+
+def _get_by_function_or_hook(frame: Frame, obj: Any, name: str, extra: Any) -> Frame | None:
+    return start(frame, _get_twice(frame, obj, name, *extra))
+
+
+def _get_twice(frame: Frame, obj: Any, name: str, getattribute: Any, hook: Any) -> Routine:
+    try:
+        return (yield from bound_call(frame, getattribute, obj, (name,)))
+    except AttributeError:
+        pass
+    return (yield from bound_call(frame, hook, obj, (name,)))
+
+
+def _get_or_hook(frame: Frame, obj: Any, name: str, extra: Any) -> Frame | None:
+    """Some interpreted way of loading, and ``__getattr__`` when it raises AttributeError."""
+    plan, hook = extra
+    return start(frame, _guarded(frame, plan, hook, obj, name))
+
+
+def _guarded(frame: Frame, plan: Plan, hook: Any, obj: Any, name: str) -> Routine:
+    try:
+        return (yield _RunPlan(plan), (obj, name), None)
+    except AttributeError:
+        pass
+    return (yield from bound_call(frame, hook, obj, (name,)))
+
+
+class _RunPlan:
+    """A callable that stands for a plan in a routine's request."""
+
+    __slots__ = ("plan",)
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+
+
+def _run_plan(frame: Frame, fn: Any, args: tuple[Any, ...], kwargs: Any) -> Frame | None:
+    getter, extra = fn.plan
+    return getter(frame, args[0], args[1], extra)  # type: ignore[no-any-return]
+
+
+def _get_class(frame: Frame, cls: Any, name: str, extra: None) -> Frame | None:
+    """``type.__getattribute__``: the metaclass's data descriptors, then the MRO, then the metaclass's rest."""
+    meta = type(cls)
+    above = lookup(meta, name)
+    if above is not MISSING and type(above) not in _PLAIN_KINDS:
+        getter = lookup(type(above), "__get__")
+        interpreted = getter is _PROPERTY_GET or (getter is not MISSING and slot(frame, type(above), "__get__") is not None)
+        if interpreted:
+            is_data = lookup(type(above), "__set__") is not MISSING or lookup(type(above), "__delete__") is not MISSING
+            if is_data or lookup(cls, name) is MISSING:
+                if getter is _PROPERTY_GET:
+                    return _get_property(frame, cls, name, above)
+                return _get_data_descriptor(frame, cls, name, (above, getter))
+    attribute = lookup(cls, name)
+    described = type(attribute)
+    if attribute is not MISSING and described not in _PLAIN_KINDS:
+        getter = lookup(described, "__get__")
+        if getter is _CLASSMETHOD_GET:
+            if type(attribute.__func__) not in _PLAIN_KINDS:
+                return start(frame, chained(frame, attribute.__func__, cls))
+        elif getter is not MISSING and slot(frame, described, "__get__") is not None:
+            if type(getter) is FunctionType:
+                return invoke(frame, getter, (attribute, None, cls), None)
+            return start(frame, bound_call(frame, getter, attribute, (None, cls)))
+    frame.stack.append(TYPE_GET(cls, name))
+    return None
+
+
+def _get_module(frame: Frame, module: Any, name: str, extra: None) -> Frame | None:
+    """A module's attribute, its class's descriptors, or its ``__getattr__`` function."""
+    namespace = OBJECT_GET(module, "__dict__")
+    if name in namespace and lookup(type(module), name) is MISSING:
+        frame.stack.append(namespace[name])
+        return None
+    if type(module) is not ModuleType:
+        getter, more = _plan_instance(frame, type(module), name)
+        if getter is not _get_native:
+            return getter(frame, module, name, more)
+    if "__getattr__" in namespace:
+        try:
+            value = OBJECT_GET(module, name)
+        except AttributeError:
+            pass
+        else:
+            frame.stack.append(value)
+            return None
+        return invoke(frame, namespace["__getattr__"], (name,), None)
+    frame.stack.append(MODULE_GET(module, name))
+    return None
+
+
+_this_class: Final = super.__dict__["__thisclass__"].__get__  # type: ignore[attr-defined]
+_self: Final = super.__dict__["__self__"].__get__  # type: ignore[attr-defined]
+_self_class: Final = super.__dict__["__self_class__"].__get__  # type: ignore[attr-defined]
+
+
+def _get_super(frame: Frame, obj: Any, name: str, extra: None) -> Frame | None:
+    """``super(cls, self).name``."""
+    owner = _self_class(obj)
+    if owner is not None and name != "__class__":
+        start_class = _this_class(obj)
+        attribute = _after(owner, start_class, name)
+        if attribute is not MISSING and type(attribute) not in _PLAIN_KINDS:
+            receiver = _self(obj)
+            instance = None if receiver is owner else receiver
+            return get_from(frame, attribute, instance, owner, lambda: SUPER_GET(obj, name))
+    frame.stack.append(SUPER_GET(obj, name))
+    return None
+
+
+def _after(owner: type, start_class: type, name: str) -> Any:
+    seen = False
+    for base in mro_of(owner):
+        if seen:
+            namespace = dict_of(base)
+            if name in namespace:
+                return namespace[name]
+        elif base is start_class:
+            seen = True
+    return MISSING
+
+
+def get_from(frame: Frame, attribute: Any, instance: Any, owner: type, native: Callable[[], Any]) -> Frame | None:
+    """``attribute.__get__(instance, owner)`` where that may be interpreted, else what ``native`` gives."""
+    getter = lookup(type(attribute), "__get__")
+    if getter is _PROPERTY_GET and instance is not None and attribute.fget is not None:
+        return invoke(frame, attribute.fget, (instance,), None)
+    if getter is _CLASSMETHOD_GET and type(attribute.__func__) not in _PLAIN_KINDS:
+        return start(frame, chained(frame, attribute.__func__, owner))
+    if getter is not MISSING and slot(frame, type(attribute), "__get__") is not None:
+        return start(frame, bound_call(frame, getter, attribute, (instance, owner)))
+    frame.stack.append(native())
+    return None
+
+
+# --- writing
+
+
+def set_attr(frame: Frame, obj: Any, name: str, value: Any) -> Request | None:
+    """``obj.name = value``: done at once (None), or the call that does it."""
+    kind = type(obj)
+    setter = slot(frame, kind, "__setattr__")
+    if setter is not None:
+        return _bound_request(setter, obj, (name, value))
+    return set_generic(frame, obj, name, value)
+
+
+def set_generic(frame: Frame, obj: Any, name: str, value: Any) -> Request | None:
+    """As ``object.__setattr__`` and ``type.__setattr__``."""
+    attribute = lookup(type(obj), name)
+    if attribute is not MISSING:
+        setter = lookup(type(attribute), "__set__")
+        if setter is _PROPERTY_SET:
+            if attribute.fset is not None:
+                return attribute.fset, (obj, value), None
+        elif setter is not MISSING and slot(frame, type(attribute), "__set__") is not None:
+            return _bound_request(setter, attribute, (obj, value))
+    if frame.policy is not None:
+        frame.policy.before_write("attr", obj, name)
+    if type in mro_of(type(obj)):
+        type.__setattr__(obj, name, value)
+        classes_changed()
+    else:
+        _native_setattr(obj, name, value)
+        if name == "__class__":
+            classes_changed()
+    return None
+
+
+def _native_setattr(obj: Any, name: str, value: Any) -> None:
+    kind = type(obj)
+    setter = lookup(kind, "__setattr__")
+    if type(setter) is types.WrapperDescriptorType:
+        setter(obj, name, value)
+    else:
+        for base in mro_of(kind):
+            found = dict_of(base).get("__setattr__")
+            if type(found) is types.WrapperDescriptorType:
+                found(obj, name, value)
+                return
+
+
+def _bound_request(attribute: Any, obj: Any, args: tuple[Any, ...]) -> Request:
+    if type(attribute) is FunctionType:
+        return attribute, (obj, *args), None
+    return _Bound(attribute, obj), args, None
+
+
+class _Bound:
+    """A special method that is some other descriptor, to be bound when called."""
+
+    __slots__ = ("attribute", "obj")
+
+    def __init__(self, attribute: Any, obj: Any) -> None:
+        self.attribute = attribute
+        self.obj = obj
+
+
+def _call_bound(frame: Frame, fn: Any, args: tuple[Any, ...], kwargs: Any) -> Frame | None:
+    return start(frame, bound_call(frame, fn.attribute, fn.obj, args))
+
+
+def del_attr(frame: Frame, obj: Any, name: str) -> Request | None:
+    """``del obj.name``: done at once (None), or the call that does it."""
+    deleter = slot(frame, type(obj), "__delattr__")
+    if deleter is not None:
+        return _bound_request(deleter, obj, (name,))
+    return del_generic(frame, obj, name)
+
+
+def del_generic(frame: Frame, obj: Any, name: str) -> Request | None:
+    """As ``object.__delattr__``."""
+    attribute = lookup(type(obj), name)
+    if attribute is not MISSING:
+        deleter = lookup(type(attribute), "__delete__")
+        if deleter is _PROPERTY_DELETE:
+            if attribute.fdel is not None:
+                return attribute.fdel, (obj,), None
+        elif deleter is not MISSING and slot(frame, type(attribute), "__delete__") is not None:
+            return _bound_request(deleter, attribute, (obj,))
+    if frame.policy is not None:
+        frame.policy.before_write("attr", obj, name)
+    if type in mro_of(type(obj)):
+        type.__delattr__(obj, name)
+        classes_changed()
+        return None
+    for base in mro_of(type(obj)):
+        found = dict_of(base).get("__delattr__")
+        if type(found) is types.WrapperDescriptorType:
+            found(obj, name)
+            return None
+    return None
+
+
+# --- instructions
+
+
+def load_attr(frame: Frame, stack: list[Any], name: str) -> Frame | None:
+    return get_attr(frame, stack.pop(), name)
+
+
+def load_method_below(frame: Frame, stack: list[Any], name: str) -> Frame | None:
+    obj = stack[-1]
+    stack[-1] = NULL
+    return get_attr(frame, obj, name)
+
+
+def load_method_above(frame: Frame, stack: list[Any], name: str) -> Frame | None:
+    following = get_attr(frame, stack.pop(), name)
+    if following is None:
+        stack.append(NULL)
+        return None
+    return _then_null(following, frame)
+
+
+def _then_null(following: Frame, back: Frame) -> Frame:
+    """The value is not there yet: NULL is pushed once it is."""
+    bottom = following
+    while bottom.back is not back:
+        assert bottom.back is not None
+        bottom = bottom.back
+    bottom.deliver = _push_with_null(bottom.deliver)
+    return following
+
+
+def _push_with_null(deliver: Any) -> Callable[[Frame, Any], Frame | None]:
+    def push(frame: Frame, value: Any) -> Frame | None:
+        back = frame.back
+        assert back is not None
+        if deliver is None:
+            back.stack.append(value)
+        else:
+            deliver(frame, value)
+        back.stack.append(NULL)
+        return back
+
+    return push
+
+
+def store_attr(frame: Frame, stack: list[Any], name: str) -> Frame | None:
+    obj = stack.pop()
+    request = set_attr(frame, obj, name, stack.pop())
+    return None if request is None else perform(frame, request)
+
+
+def delete_attr(frame: Frame, stack: list[Any], name: str) -> Frame | None:
+    request = del_attr(frame, stack.pop(), name)
+    return None if request is None else perform(frame, request)
+
+
+def perform(frame: Frame, request: Request) -> Frame | None:
+    """Makes a call for its effect; its value is dropped."""
+    following = invoke(frame, *request)
+    if following is None:
+        frame.stack.pop()
+        return None
+    bottom = following
+    while bottom.back is not frame:
+        assert bottom.back is not None
+        bottom = bottom.back
+    bottom.deliver = dropped if bottom.deliver is None else _then_dropped(bottom.deliver)
+    return following
+
+
+def _then_dropped(deliver: Any) -> Callable[[Frame, Any], Frame | None]:
+    def drop(frame: Frame, value: Any) -> Frame | None:
+        deliver(frame, value)
+        assert frame.back is not None
+        frame.back.stack.pop()
+        return frame.back
+
+    return drop
+
+
+def dropped(frame: Frame, value: Any) -> Frame | None:
+    """Delivers nothing."""
+    return frame.back
+
+
+def load_super_attr(frame: Frame, stack: list[Any], arg: tuple[str, bool]) -> Frame | None:
+    obj = stack.pop()
+    cls = stack.pop()
+    made = stack.pop()
+    name, two_arguments = arg
+    if made is super:
+        return get_attr(frame, super(cls, obj), name)
+    return start(frame, _other_super(frame, made, (cls, obj) if two_arguments else (), name))
+
+
+def _other_super(frame: Frame, made: Any, args: tuple[Any, ...], name: str) -> Routine:
+    obj = yield made, args, None
+    return (yield call(getattr, obj, name))
+
+
+def load_super_method_below(frame: Frame, stack: list[Any], arg: tuple[str, bool]) -> Frame | None:
+    made = stack[-3]
+    stack[-3] = NULL
+    stack.insert(-2, made)
+    return load_super_attr(frame, stack, arg)
+
+
+def load_super_method_above(frame: Frame, stack: list[Any], arg: tuple[str, bool]) -> Frame | None:
+    following = load_super_attr(frame, stack, arg)
+    if following is None:
+        stack.append(NULL)
+        return None
+    return _then_null(following, frame)
+
+
+def _register() -> None:
+    from dynamo_lite.strict.machine.calls import CALLERS
+
+    CALLERS[id(_RunPlan)] = _run_plan
+    CALLERS[id(_Bound)] = _call_bound
+
+
+_register()

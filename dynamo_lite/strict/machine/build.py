@@ -1,0 +1,220 @@
+"""Building containers, slices and strings."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dynamo_lite.strict.machine.attributes import bound_call, dropped
+from dynamo_lite.strict.machine.frame import Frame
+from dynamo_lite.strict.machine.iteration import collect
+from dynamo_lite.strict.machine.routine import Routine, call, start
+from dynamo_lite.strict.machine.slots import MISSING, lookup, mro_of, slot
+
+
+def build_tuple(frame: Frame, stack: list[Any], count: int) -> None:
+    if count:
+        value = tuple(stack[-count:])
+        del stack[-count:]
+        stack.append(value)
+    else:
+        stack.append(())
+
+
+def build_list(frame: Frame, stack: list[Any], count: int) -> None:
+    if count:
+        value = stack[-count:]
+        del stack[-count:]
+        stack.append(value)
+    else:
+        stack.append([])
+
+
+def build_set(frame: Frame, stack: list[Any], count: int) -> None:
+    value = set()
+    if count:
+        for item in stack[-count:]:
+            value.add(item)
+        del stack[-count:]
+    stack.append(value)
+
+
+def build_map(frame: Frame, stack: list[Any], count: int) -> None:
+    if count:
+        flat = stack[-2 * count :]
+        del stack[-2 * count :]
+        stack.append({flat[i]: flat[i + 1] for i in range(0, 2 * count, 2)})
+    else:
+        stack.append({})
+
+
+def build_const_key_map(frame: Frame, stack: list[Any], count: int) -> None:
+    keys = stack.pop()
+    value = dict(zip(keys, stack[-count:], strict=True))
+    del stack[-count:]
+    stack.append(value)
+
+
+def build_string(frame: Frame, stack: list[Any], count: int) -> None:
+    value = "".join(stack[-count:])
+    del stack[-count:]
+    stack.append(value)
+
+
+def build_slice(frame: Frame, stack: list[Any], count: int) -> None:
+    value = slice(*stack[-count:])
+    del stack[-count:]
+    stack.append(value)
+
+
+def list_to_tuple(frame: Frame, stack: list[Any], arg: None) -> None:
+    stack[-1] = tuple(stack[-1])
+
+
+def list_append(frame: Frame, stack: list[Any], depth: int) -> None:
+    value = stack.pop()
+    stack[-depth].append(value)
+
+
+def set_add(frame: Frame, stack: list[Any], depth: int) -> None:
+    value = stack.pop()
+    stack[-depth].add(value)
+
+
+def map_add(frame: Frame, stack: list[Any], depth: int) -> None:
+    value = stack.pop()
+    key = stack.pop()
+    stack[-depth][key] = value
+
+
+def list_extend(frame: Frame, stack: list[Any], depth: int) -> Frame | None:
+    value = stack.pop()
+    target = stack[-depth]
+    if type(value) is list or type(value) is tuple:
+        target.extend(value)
+        return None
+    return start(frame, _extend(frame, target, value), dropped)
+
+
+def _extend(frame: Frame, target: list[Any], value: Any) -> Routine:
+    kind = type(value)
+    if (
+        (frame.policy is None or kind not in frame.policy.special_types)
+        and lookup(kind, "__iter__") is MISSING
+        and lookup(kind, "__getitem__") is MISSING
+    ):
+        raise TypeError(f"Value after * must be an iterable, not {kind.__name__}")
+    target.extend((yield from collect(frame, value)))
+
+
+def set_update(frame: Frame, stack: list[Any], depth: int) -> Frame | None:
+    value = stack.pop()
+    target = stack[-depth]
+    if type(value) in (list, tuple, set, frozenset):
+        target.update(value)
+        return None
+    return start(frame, _update(frame, target, value), dropped)
+
+
+def _update(frame: Frame, target: set[Any], value: Any) -> Routine:
+    target.update((yield from collect(frame, value)))
+
+
+def dict_update(frame: Frame, stack: list[Any], depth: int) -> Frame | None:
+    value = stack.pop()
+    target = stack[-depth]
+    if type(value) is dict:
+        target.update(value)
+        return None
+    return start(frame, _update_mapping(frame, target, value), dropped)
+
+
+def _update_mapping(frame: Frame, target: dict[Any, Any], value: Any) -> Routine:
+    if lookup(type(value), "keys") is MISSING and lookup(type(value), "__getattr__") is MISSING:
+        raise TypeError(f"'{type(value).__name__}' object is not a mapping")
+    for key, item in (yield from mapping_items(frame, value)):
+        target[key] = item
+
+
+def mapping_items(frame: Frame, value: Any) -> Routine:
+    """Pairs of a mapping, by ``keys`` and ``__getitem__`` as C reads one."""
+    kind = type(value)
+    if dict in mro_of(kind) and slot(frame, kind, "__iter__") is None:
+        return list(dict.items(value))
+    keys = yield (yield call(getattr, value, "keys")), (), None
+    pairs = []
+    for key in (yield from collect(frame, keys)):
+        method = slot(frame, kind, "__getitem__")
+        item = value[key] if method is None else (yield from bound_call(frame, method, value, (key,)))
+        pairs.append((key, item))
+    return pairs
+
+
+def dict_merge(frame: Frame, stack: list[Any], depth: int) -> Frame | None:
+    value = stack.pop()
+    target = stack[-depth]
+    # below the dict: the positional arguments, then the callable (and NULL in either order)
+    fn = stack[-depth - 2]
+    if type(fn).__name__ == "_Null":
+        fn = stack[-depth - 3]
+    return start(frame, merge_mapping(frame, target, value, fn), dropped)
+
+
+def merge_mapping(frame: Frame, target: dict[Any, Any], value: Any, fn: Any) -> Routine:
+    """``**value`` in a call; a key given twice, or not a mapping, is CPython's TypeError."""
+    from dynamo_lite.strict.machine.calls import describe
+
+    if type(value) is dict:
+        pairs: Any = value.items()
+    else:
+        if lookup(type(value), "keys") is MISSING and lookup(type(value), "__getattr__") is MISSING:
+            raise TypeError(f"{describe(fn)} argument after ** must be a mapping, not {type(value).__name__}")
+        pairs = yield from mapping_items(frame, value)
+    for key, item in pairs:
+        if not isinstance(key, str):
+            raise TypeError("keywords must be strings")
+        if key in target:
+            raise TypeError(f"{describe(fn)} got multiple values for keyword argument '{key}'")
+        target[key] = item
+
+
+# --- formatting
+
+
+def format_value(frame: Frame, stack: list[Any], how: tuple[str | None, bool]) -> Frame | None:
+    conversion, has_spec = how
+    spec = stack.pop() if has_spec else ""
+    value = stack.pop()
+    policy = frame.policy
+    if policy is not None and type(value) in policy.special_types:
+        stack.append(policy.format(value, conversion, spec))
+        return None
+    kind = type(value)
+    if kind is str and not spec:
+        stack.append(value if conversion in (None, "s") else repr(value) if conversion == "r" else ascii(value))
+        return None
+    return start(frame, formatted(frame, value, conversion, spec))
+
+
+def formatted(frame: Frame, value: Any, conversion: str | None, spec: str) -> Routine:
+    """``format(convert(value), spec)``."""
+    if conversion is not None:
+        value = yield call(_CONVERSIONS[conversion], value)
+    if type(value) is str and not spec:
+        return value
+    return (yield call(format, value, spec))
+
+
+_CONVERSIONS: dict[str, Any] = {"s": str, "r": repr, "a": ascii}
+
+
+def convert_value(frame: Frame, stack: list[Any], conversion: str) -> Frame | None:
+    value = stack.pop()
+    policy = frame.policy
+    if policy is not None and type(value) in policy.special_types:
+        stack.append(policy.format(value, conversion, ""))
+        return None
+    return start(frame, _convert(_CONVERSIONS[conversion], value))
+
+
+def _convert(function: Any, value: Any) -> Routine:
+    return (yield call(function, value))

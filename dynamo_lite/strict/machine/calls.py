@@ -1,0 +1,509 @@
+"""Calling: the one function through which every call of every kind goes, and the binding of arguments."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from types import BuiltinFunctionType, FunctionType, MethodType, MethodWrapperType
+from types import MethodDescriptorType, WrapperDescriptorType, ClassMethodDescriptorType
+from typing import Any, Final
+
+from dynamo_lite.strict.machine.code import code_for
+from dynamo_lite.strict.machine.frame import NULL, Code, Frame, new_frame
+from dynamo_lite.strict.machine.routine import INVOKE, Routine, call, start
+from dynamo_lite.strict.machine.slots import dict_of, lookup, mro_of, slot
+
+Kwargs = dict[str, Any] | None
+Caller = Callable[[Frame, Any, tuple[Any, ...], Kwargs], "Frame | None"]
+Replacement = Callable[[Frame, tuple[Any, ...], Kwargs], "Frame | None"]
+
+# How objects of a type are called, by the type's identity (a metaclass may define __hash__).
+CALLERS: Final[dict[int, Caller]] = {}
+# C functions and descriptors that the machine does itself; and methods of builtin objects by (id(type), name).
+REPLACEMENTS: Final[dict[Any, Replacement]] = {}
+METHODS: Final[dict[tuple[int, str], Replacement]] = {}
+METHOD_NAMES: Final[set[str]] = set()
+# classes whose construction the machine does itself, by identity
+CONSTRUCTORS: Final[dict[int, Replacement]] = {}
+
+
+def invoke(frame: Frame, fn: Any, args: tuple[Any, ...], kwargs: Kwargs) -> Frame | None:
+    """Calls ``fn`` on top of ``frame``.
+
+    The result is pushed on the frame's stack at once (None is returned), or when the returned frame has run.
+    """
+    kind = type(fn)
+    if kind is FunctionType:
+        return enter(frame, fn, args, kwargs)
+    caller = CALLERS.get(id(kind))
+    if caller is not None:
+        return caller(frame, fn, args, kwargs)
+    if type in mro_of(kind):
+        return call_class(frame, fn, args, kwargs)
+    method = lookup(kind, "__call__")
+    if type(method) is FunctionType:
+        return enter(frame, method, (fn, *args), kwargs)
+    if slot(frame, kind, "__call__") is None:
+        return native(frame, fn, args, kwargs)
+    return start(frame, _call_object(frame, method, fn, args, kwargs))
+
+
+INVOKE.append(invoke)
+
+
+def native(frame: Frame, fn: Any, args: tuple[Any, ...], kwargs: Kwargs) -> None:
+    """Calls what is not interpreted, by the policy where there is one."""
+    policy = frame.policy
+    if policy is None:
+        frame.stack.append(fn(*args) if kwargs is None else fn(*args, **kwargs))
+    else:
+        frame.stack.append(policy.call_native(fn, args, kwargs or {}, frame))
+
+
+def _call_object(frame: Frame, method: Any, obj: Any, args: tuple[Any, ...], kwargs: Kwargs) -> Routine:
+    """An object whose class has a ``__call__`` that is neither a function nor C code."""
+    bound = yield from bind(frame, method, obj, type(obj))
+    return (yield bound, args, kwargs)
+
+
+def bind(frame: Frame, attribute: Any, obj: Any, owner: type) -> Routine:
+    """``attribute.__get__(obj, owner)`` as C code looks up a special method."""
+    getter = lookup(type(attribute), "__get__")
+    if slot(frame, type(attribute), "__get__") is not None:
+        return (yield call(getter, attribute, obj, owner))
+    if hasattr(type(attribute), "__get__"):
+        return type(attribute).__get__(attribute, obj, owner)
+    return attribute
+
+
+def enter(frame: Frame, fn: FunctionType, args: tuple[Any, ...], kwargs: Kwargs) -> Frame | None:
+    """Calls a Python function: a new frame, unless its code is opaque."""
+    code = code_for(fn.__code__, frame.policy)
+    if code.opaque:
+        return native(frame, fn, args, kwargs)
+    if code.simple and kwargs is None and len(args) == code.argcount:
+        stack = [*args, *code.blank[code.argcount :]]
+    else:
+        stack = bind_arguments(code, fn, args, kwargs)
+    made = new_frame(code, stack, fn.__globals__, frame)
+    made.function = fn
+    return made
+
+
+def bind_arguments(code: Code, fn: FunctionType, args: tuple[Any, ...], kwargs: Kwargs) -> list[Any]:
+    """The local slots of a call, parameters filled in. Raises the TypeError that CPython raises."""
+    slots = code.blank.copy()
+    count, given, flags = code.argcount, len(args), code.flags
+    total = count + code.kwonly
+    if given <= count:
+        slots[:given] = args
+    elif flags & 4:
+        slots[:count] = args[:count]
+    else:
+        mismatch(code, fn, args, kwargs)
+    if flags & 4:
+        slots[total] = args[count:]
+    extra: dict[str, Any] | None = None
+    if flags & 8:
+        extra = {}
+        slots[total + (1 if flags & 4 else 0)] = extra
+    if kwargs and not _bind_keywords(code, slots, kwargs, extra):
+        mismatch(code, fn, args, kwargs)
+    if given < count:
+        defaults = fn.__defaults__ or ()
+        first = count - len(defaults)
+        for position in range(given, count):
+            if slots[position] is NULL:
+                if position < first:
+                    mismatch(code, fn, args, kwargs)
+                slots[position] = defaults[position - first]
+    if code.kwonly:
+        values = fn.__kwdefaults__ or {}
+        names = code.decoded.slot_names
+        for position in range(count, total):
+            if slots[position] is NULL:
+                if names[position] not in values:
+                    mismatch(code, fn, args, kwargs)
+                slots[position] = values[names[position]]
+    return slots
+
+
+def _bind_keywords(code: Code, slots: list[Any], kwargs: dict[str, Any], extra: dict[str, Any] | None) -> bool:
+    """Puts keyword arguments where they belong; False where they do not fit."""
+    names = code.decoded.slot_names
+    total = code.argcount + code.kwonly
+    for key, value in kwargs.items():
+        if type(key) is not str and not isinstance(key, str):
+            return False
+        try:
+            position = names.index(key, code.posonly, total)
+        except ValueError:
+            if extra is None:
+                return False
+            extra[key] = value
+            continue
+        if slots[position] is not NULL:
+            return False
+        slots[position] = value
+    return True
+
+
+def mismatch(code: Code, fn: FunctionType, args: tuple[Any, ...], kwargs: Kwargs) -> None:
+    """Raises CPython's own TypeError: a function of the same signature that does nothing is called."""
+    original = code.code
+    flags = original.co_flags & ~0x2A0
+    idle = original.replace(
+        co_code=_IDLE.co_code,
+        co_consts=_IDLE.co_consts,
+        co_stacksize=_IDLE.co_stacksize,
+        co_flags=flags,
+        co_exceptiontable=b"",
+        co_cellvars=(),
+        co_freevars=(),
+        co_linetable=_IDLE.co_linetable,
+        co_names=(),
+    )
+    double = FunctionType(idle, fn.__globals__, fn.__name__, fn.__defaults__, ())
+    double.__kwdefaults__ = fn.__kwdefaults__
+    double.__qualname__ = fn.__qualname__
+    double(*args, **(kwargs or {}))
+    raise TypeError(f"{fn.__qualname__}() cannot bind its arguments")
+
+
+def _idle() -> None:
+    return None
+
+
+_IDLE: Final = _idle.__code__
+
+
+# --- callers by type
+
+
+def call_method(frame: Frame, fn: Any, args: tuple[Any, ...], kwargs: Kwargs) -> Frame | None:
+    """A bound method: its function with the object in front."""
+    return invoke(frame, fn.__func__, (fn.__self__, *args), kwargs)
+
+
+def call_builtin(frame: Frame, fn: Any, args: tuple[Any, ...], kwargs: Kwargs) -> Frame | None:
+    """A C function, or the C method of an object."""
+    replacement = REPLACEMENTS.get(fn)
+    if replacement is not None:
+        return replacement(frame, args, kwargs)
+    if fn.__name__ in METHOD_NAMES:
+        owner = fn.__self__
+        method = METHODS.get((id(type(owner)), fn.__name__))
+        if method is None and owner is not None:
+            method = _inherited(type(owner), fn.__name__)
+        if method is not None:
+            return method(frame, (owner, *args), kwargs)
+    return native(frame, fn, args, kwargs)
+
+
+def _inherited(cls: type, name: str) -> Replacement | None:
+    for base in mro_of(cls):
+        found = METHODS.get((id(base), name))
+        if found is not None:
+            return found
+    return None
+
+
+def call_descriptor(frame: Frame, fn: Any, args: tuple[Any, ...], kwargs: Kwargs) -> Frame | None:
+    """A method or slot of a C type, not bound."""
+    replacement = REPLACEMENTS.get(fn)
+    if replacement is not None:
+        return replacement(frame, args, kwargs)
+    if fn.__name__ in METHOD_NAMES:
+        method = METHODS.get((id(fn.__objclass__), fn.__name__))
+        if method is not None:
+            return method(frame, args, kwargs)
+    return native(frame, fn, args, kwargs)
+
+
+def call_slot_wrapper(frame: Frame, fn: Any, args: tuple[Any, ...], kwargs: Kwargs) -> Frame | None:
+    """A bound C slot (``super().__setattr__``): the slot itself with the object in front."""
+    descriptor = dict_of(fn.__objclass__)[fn.__name__]
+    return call_descriptor(frame, descriptor, (fn.__self__, *args), kwargs)
+
+
+def call_partial(frame: Frame, fn: Any, args: tuple[Any, ...], kwargs: Kwargs) -> Frame | None:
+    """functools.partial."""
+    merged = {**fn.keywords, **kwargs} if kwargs else dict(fn.keywords)
+    return invoke(frame, fn.func, (*fn.args, *args), merged or None)
+
+
+def call_staticmethod(frame: Frame, fn: Any, args: tuple[Any, ...], kwargs: Kwargs) -> Frame | None:
+    """A staticmethod object called as such."""
+    return invoke(frame, fn.__func__, args, kwargs)
+
+
+def call_class(frame: Frame, cls: Any, args: tuple[Any, ...], kwargs: Kwargs) -> Frame | None:
+    """A class: the metaclass's ``__call__``, which is ``type.__call__`` unless someone defined another."""
+    method = slot(frame, type(cls), "__call__")
+    if method is not None:
+        if type(method) is FunctionType:
+            return enter(frame, method, (cls, *args), kwargs)
+        return start(frame, _call_object(frame, method, cls, args, kwargs))
+    return construct(frame, cls, args, kwargs)
+
+
+def construct(frame: Frame, cls: Any, args: tuple[Any, ...], kwargs: Kwargs) -> Frame | None:
+    """``type.__call__``: ``__new__``, then ``__init__`` if it gave an instance."""
+    constructor = CONSTRUCTORS.get(id(cls))
+    if constructor is not None:
+        return constructor(frame, args, kwargs)
+    new = slot(frame, cls, "__new__")
+    init = slot(frame, cls, "__init__")
+    if new is None:
+        maker = lookup(cls, "__new__")
+        if type(maker) is staticmethod:
+            maker = maker.__func__
+        if maker not in REPLACEMENTS:
+            if init is None:
+                return native(frame, cls, args, kwargs)
+            native(frame, maker, (cls, *args), kwargs)
+            obj = frame.stack.pop()
+            if cls not in mro_of(type(obj)):
+                frame.stack.append(obj)
+                return None
+            return initialise(frame, cls, obj, args, kwargs)
+    return start(frame, _construct(frame, cls, args, kwargs))
+
+
+def initialise(frame: Frame, cls: Any, obj: Any, args: tuple[Any, ...], kwargs: Kwargs) -> Frame | None:
+    """Runs an interpreted ``__init__``; the object is the call's result."""
+    init = lookup(type(obj), "__init__")
+    if type(init) is FunctionType:
+        following = enter(frame, init, (obj, *args), kwargs)
+        if following is not None:
+            following.deliver = _initialised
+            following.extra = obj
+            return following
+        frame.stack[-1] = obj
+        return None
+    return start(frame, _initialise(frame, init, obj, args, kwargs))
+
+
+def _initialised(frame: Frame, result: Any) -> Frame:
+    """The end of an ``__init__`` frame."""
+    if result is not None:
+        raise TypeError(f"__init__() should return None, not '{type(result).__name__}'")
+    back = frame.back
+    assert back is not None
+    back.stack.append(frame.extra)
+    return back
+
+
+def _initialise(frame: Frame, init: Any, obj: Any, args: tuple[Any, ...], kwargs: Kwargs) -> Routine:
+    bound = yield from bind(frame, init, obj, type(obj))
+    result = yield bound, args, kwargs
+    if result is not None:
+        raise TypeError(f"__init__() should return None, not '{type(result).__name__}'")
+    return obj
+
+
+def _construct(frame: Frame, cls: Any, args: tuple[Any, ...], kwargs: Kwargs) -> Routine:
+    """Construction where ``__new__`` is not plain C code."""
+    new = lookup(cls, "__new__")
+    maker = yield from bind(frame, new, None, cls)
+    obj = yield maker, (cls, *args), kwargs
+    if cls in mro_of(type(obj)):
+        init = lookup(type(obj), "__init__")
+        if type(init) is FunctionType:
+            result = yield init, (obj, *args), kwargs
+        else:
+            bound = yield from bind(frame, init, obj, type(obj))
+            result = yield bound, args, kwargs
+        if result is not None:
+            raise TypeError(f"__init__() should return None, not '{type(result).__name__}'")
+    return obj
+
+
+for _type, _caller in (
+    (FunctionType, enter),
+    (MethodType, call_method),
+    (BuiltinFunctionType, call_builtin),
+    (MethodDescriptorType, call_descriptor),
+    (ClassMethodDescriptorType, call_descriptor),
+    (WrapperDescriptorType, call_descriptor),
+    (MethodWrapperType, call_slot_wrapper),
+    (functools.partial, call_partial),
+    (staticmethod, call_staticmethod),
+    (type, call_class),
+):
+    CALLERS[id(_type)] = _caller
+
+
+# --- instructions
+
+
+def call_null_below(frame: Frame, stack: list[Any], count: int) -> Frame | None:
+    first = len(stack) - count
+    fn = stack[first - 2]
+    if fn is NULL:
+        fn = stack[first - 1]
+    else:
+        first -= 1
+    args = tuple(stack[first:])
+    del stack[len(stack) - count - 2 :]
+    return invoke(frame, fn, args, None)
+
+
+def call_null_above(frame: Frame, stack: list[Any], count: int) -> Frame | None:
+    first = len(stack) - count
+    fn = stack[first - 2]
+    if stack[first - 1] is not NULL:
+        first -= 1
+    args = tuple(stack[first:])
+    del stack[len(stack) - count - 2 :]
+    return invoke(frame, fn, args, None)
+
+
+def _call_kw(frame: Frame, stack: list[Any], count: int, names: tuple[str, ...], above: bool) -> Frame | None:
+    size = len(stack)
+    first = size - count
+    if above:
+        fn, own = stack[first - 2], stack[first - 1]
+    else:
+        fn, own = stack[first - 2], stack[first - 1]
+        if fn is NULL:
+            fn, own = own, NULL
+    split = size - len(names)
+    args = tuple(stack[first:split]) if own is NULL else (own, *stack[first:split])
+    kwargs = dict(zip(names, stack[split:], strict=True))
+    del stack[first - 2 :]
+    return invoke(frame, fn, args, kwargs)
+
+
+def call_kw_null_below(frame: Frame, stack: list[Any], arg: tuple[int, tuple[str, ...]]) -> Frame | None:
+    return _call_kw(frame, stack, arg[0], arg[1], False)
+
+
+def call_kw_null_above(frame: Frame, stack: list[Any], count: int) -> Frame | None:
+    return _call_kw(frame, stack, count, stack.pop(), True)
+
+
+def _call_ex(frame: Frame, fn: Any, args: Any, kwargs: Any) -> Frame | None:
+    if type(args) is tuple and (kwargs is None or type(kwargs) is dict):
+        return invoke(frame, fn, args, dict(kwargs) if kwargs else None)
+    return start(frame, _expand(frame, fn, args, kwargs))
+
+
+def _expand(frame: Frame, fn: Any, args: Any, kwargs: Any) -> Routine:
+    """``f(*args, **kwargs)`` where they are not a tuple and a dict yet."""
+    from dynamo_lite.strict.machine.iteration import collect
+
+    if type(args) is not tuple:
+        iterator = lookup(type(args), "__iter__")
+        from dynamo_lite.strict.machine.slots import MISSING
+
+        if iterator is MISSING and lookup(type(args), "__getitem__") is MISSING:
+            raise TypeError(f"{describe(fn)} argument after * must be an iterable, not {type(args).__name__}")
+        args = tuple((yield from collect(frame, args)))
+    if kwargs is not None and type(kwargs) is not dict:
+        from dynamo_lite.strict.machine.build import merge_mapping
+
+        merged: dict[Any, Any] = {}
+        yield from merge_mapping(frame, merged, kwargs, fn)
+        kwargs = merged
+    return (yield fn, args, kwargs or None)
+
+
+def describe(fn: Any) -> str:
+    """How CPython names a callable in an error message."""
+    name = getattr(fn, "__qualname__", None) if type(fn) in _NAMED else None
+    if name is None:
+        return f"{type(fn).__name__} object" if type(fn) not in _NAMED else str(fn)
+    module = getattr(fn, "__module__", None)
+    if module is not None and module != "builtins":
+        return f"{module}.{name}()"
+    return f"{name}()"
+
+
+_NAMED: Final = frozenset({FunctionType, BuiltinFunctionType, MethodDescriptorType, MethodType, type})
+
+
+def call_ex_null_below(frame: Frame, stack: list[Any], has_kwargs: bool) -> Frame | None:
+    kwargs = stack.pop() if has_kwargs else None
+    args = stack.pop()
+    fn = stack.pop()
+    below = stack.pop()
+    if below is not NULL:
+        args = (fn, *args)
+        fn = below
+    return _call_ex(frame, fn, args, kwargs)
+
+
+def call_ex_null_above(frame: Frame, stack: list[Any], has_kwargs: bool) -> Frame | None:
+    kwargs = stack.pop() if has_kwargs else None
+    args = stack.pop()
+    stack.pop()
+    return _call_ex(frame, stack.pop(), args, kwargs)
+
+
+def return_value(frame: Frame, stack: list[Any], arg: None) -> Frame | None:
+    back = frame.back
+    if frame.deliver is not None:
+        return frame.deliver(frame, stack.pop())
+    back.stack.append(stack.pop())  # type: ignore[union-attr]
+    return back
+
+
+def return_const(frame: Frame, stack: list[Any], value: Any) -> Frame | None:
+    back = frame.back
+    if frame.deliver is not None:
+        return frame.deliver(frame, value)
+    back.stack.append(value)  # type: ignore[union-attr]
+    return back
+
+
+def make_function(frame: Frame, stack: list[Any], flags: int) -> None:
+    code = stack.pop()
+    closure = stack.pop() if flags & 8 else None
+    annotations = stack.pop() if flags & 4 else None
+    kwdefaults = stack.pop() if flags & 2 else None
+    defaults = stack.pop() if flags & 1 else None
+    if closure is None and code.co_freevars:
+        # 3.13 sets the closure by an instruction of its own
+        from types import CellType
+
+        closure = tuple([CellType() for _ in code.co_freevars])
+    fn = FunctionType(code, frame.globals, None, defaults, closure)
+    fn.__qualname__ = code.co_qualname
+    if kwdefaults is not None:
+        fn.__kwdefaults__ = kwdefaults
+    if annotations is not None:
+        fn.__annotations__ = _annotations(annotations)
+    stack.append(fn)
+
+
+def _annotations(value: Any) -> dict[str, Any]:
+    if type(value) is tuple:
+        return dict(zip(value[::2], value[1::2], strict=True))
+    return value  # type: ignore[no-any-return]
+
+
+def set_function_attribute(frame: Frame, stack: list[Any], flag: int) -> None:
+    fn = stack.pop()
+    value = stack.pop()
+    if flag == 8:
+        made = FunctionType(fn.__code__, fn.__globals__, None, fn.__defaults__, value)
+        made.__qualname__ = fn.__qualname__
+        made.__kwdefaults__ = fn.__kwdefaults__
+        made.__annotations__ = fn.__annotations__
+        fn = made
+    elif flag == 4:
+        fn.__annotations__ = _annotations(value)
+    elif flag == 2:
+        fn.__kwdefaults__ = value
+    else:
+        fn.__defaults__ = value
+    stack.append(fn)
+
+
+def load_build_class(frame: Frame, stack: list[Any], arg: None) -> None:
+    import builtins
+
+    from dynamo_lite.strict.machine.names import builtins_of
+
+    stack.append(builtins_of(frame).get("__build_class__", builtins.__build_class__))

@@ -1,0 +1,207 @@
+"""Frames: what the run loop runs. A frame can be suspended at any instruction; its iterator is its program counter.
+
+``it`` iterates over ``(handler, argument)`` pairs. Advancing it is the loop's own work, a jump is ``it.__setstate__``, and
+the current index can be read back from ``it.__length_hint__``; so a step allocates nothing and stores nothing.
+
+``stack`` holds the local slots (variables, cells, free variables, as in CPython) below the operands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from types import CellType, CodeType
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+from dynamo_lite.strict.decode.record import Decoded, Handler
+
+if TYPE_CHECKING:
+    from dynamo_lite.strict.machine.policy import Policy
+
+
+class _Null:
+    """The empty slot: an unbound variable, or the missing half of a method pair."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "<NULL>"
+
+
+NULL: Final = _Null()
+Globals = dict[str, Any]
+Op = tuple[Callable[["Frame", list[Any], Any], "Frame | None"], Any]
+
+
+class Position(Protocol):
+    """The part of a tuple iterator's interface that a frame lives by."""
+
+    def __iter__(self) -> Iterator[Op]: ...
+    def __next__(self) -> Op: ...
+    def __setstate__(self, index: int, /) -> None: ...
+    def __length_hint__(self) -> int: ...
+
+
+class Code:
+    """A code object ready to run: instructions bound to handlers, and what calling needs to know."""
+
+    __slots__ = (
+        "argcount", "blank", "code", "count", "decoded", "flags", "handlers", "hidden", "kwonly", "name", "opaque",
+        "ops", "posonly", "shadow", "simple", "slots", "suspendable",
+    )  # fmt: skip
+
+    def __init__(self, decoded: Decoded, ops: tuple[Op, ...], opaque: bool) -> None:
+        code = decoded.code
+        self.code: CodeType = code
+        self.decoded = decoded
+        self.ops = ops
+        self.count = len(ops)
+        self.handlers: tuple[Handler | None, ...] = decoded.handlers
+        self.slots = len(decoded.slot_names)
+        self.blank = [NULL] * self.slots
+        self.flags = code.co_flags
+        self.argcount = code.co_argcount
+        self.posonly = code.co_posonlyargcount
+        self.kwonly = code.co_kwonlyargcount
+        self.name = code.co_name
+        self.suspendable = bool(self.flags & 0x2A0)
+        # positional parameters alone, optimised, not a generator: the fast way to call
+        self.simple = self.kwonly == 0 and (self.flags & 0x2AF) == 3
+        self.opaque = opaque
+        self.shadow: CodeType | None = None
+
+
+class Handled:
+    """What exception is being handled: a link of CPython's exc_info stack, one for each suspendable frame."""
+
+    __slots__ = ("previous", "value")
+
+    def __init__(self, previous: Handled | None = None) -> None:
+        self.value: BaseException | None = None
+        self.previous = previous
+
+    def current(self) -> BaseException | None:
+        """The innermost exception now handled."""
+        link: Handled | None = self
+        while link is not None:
+            if link.value is not None:
+                return link.value
+            link = link.previous
+        return None
+
+
+class Frame:
+    """An activation. ``code`` is None in frames of our own: routines, and the exits where a run ends."""
+
+    __slots__ = (
+        "back", "builtins", "code", "deliver", "depth", "extra", "function", "globals", "handled", "it", "locals",
+        "machine", "policy", "stack",
+    )  # fmt: skip
+
+    stack: list[Any]
+    it: Position
+    code: Code | None
+    function: Any
+    globals: Globals
+    builtins: Globals | None
+    locals: Any
+    back: Frame | None
+    handled: Handled
+    machine: Machine
+    policy: Policy | None
+    depth: int
+    # where the returned value goes when it is not simply pushed on the caller's stack
+    deliver: Callable[[Frame, Any], Frame | None] | None
+    extra: Any
+
+    def index(self) -> int:
+        """The index of the instruction being executed (or executed last)."""
+        assert self.code is not None
+        return self.code.count - self.it.__length_hint__() - 1
+
+    def line(self) -> int:
+        """The line being executed."""
+        assert self.code is not None
+        return self.code.decoded.line(max(self.index(), 0))
+
+
+class GeneratorFrame(Frame):
+    """The frame behind a generator, a coroutine or an asynchronous generator."""
+
+    __slots__ = ("async_yield", "done", "object", "primed", "priming", "running", "started")
+
+    running: bool
+    started: bool
+    done: bool
+    primed: bool  # the native driver has been brought to its yield
+    priming: bool
+    async_yield: bool
+    object: Any  # weak reference to the real generator
+
+
+class Machine:
+    """The state of interpretation in one thread: the running frame, the policy and the recursion limit."""
+
+    __slots__ = ("base", "frame", "limit", "policy")
+
+    def __init__(self, policy: Policy | None = None) -> None:
+        self.policy = policy
+        self.limit = 1000
+        self.base: Frame = self.exit_frame(None)
+        self.frame: Frame = self.base
+
+    def exit_frame(self, back: Frame | None) -> Frame:
+        """A frame without instructions: reaching it ends the innermost run."""
+        frame = Frame()
+        frame.stack = []
+        frame.it = iter(())  # type: ignore[assignment]
+        frame.code = None
+        frame.function = None
+        frame.globals = {}
+        frame.builtins = None
+        frame.locals = None
+        frame.back = back
+        frame.machine = self
+        frame.policy = self.policy
+        frame.deliver = None
+        frame.extra = EXIT
+        if back is None:
+            frame.depth = 0
+            frame.handled = Handled()
+        else:
+            frame.depth = back.depth
+            frame.handled = back.handled
+        return frame
+
+
+EXIT: Final = _Null()
+
+
+def new_frame(code: Code, stack: list[Any], namespace: Globals, back: Frame) -> Frame:
+    """A frame for ``code`` below which ``back`` waits. ``stack`` has all the slots."""
+    frame = GeneratorFrame() if code.suspendable else Frame()
+    frame.stack = stack
+    frame.it = iter(code.ops)  # type: ignore[assignment]
+    frame.code = code
+    frame.function = None
+    frame.globals = namespace
+    frame.builtins = None
+    frame.locals = None
+    frame.back = back
+    frame.handled = back.handled
+    frame.machine = back.machine
+    frame.policy = back.policy
+    frame.deliver = None
+    depth = back.depth + 1
+    frame.depth = depth
+    frame.extra = None
+    if depth > frame.machine.limit:
+        raise RecursionError("maximum recursion depth exceeded")
+    return frame
+
+
+def cell_value(cell: CellType) -> Any:
+    """The content of a cell, or NULL."""
+    try:
+        return cell.cell_contents
+    except ValueError:
+        return NULL

@@ -1,0 +1,419 @@
+"""Generators, coroutines and asynchronous generators: real objects in front of suspended frames.
+
+The object that user code sees is a real generator (coroutine, asynchronous generator) made from a small native driver. Its
+type, ``inspect``, asyncio, finalisation at collection and so on are CPython's own. Where the machine itself iterates or
+delegates (``for``, ``yield from``, ``await``, ``next``) it resumes the suspended frame directly, without the driver and
+without recursion.
+"""
+
+from __future__ import annotations
+
+import types
+import weakref
+from types import CodeType, CoroutineType, FunctionType, GeneratorType
+from typing import Any, Final
+
+from dynamo_lite.strict.machine.current import current_machine
+from dynamo_lite.strict.machine.frame import Frame, GeneratorFrame, Handled
+from dynamo_lite.strict.machine.routine import Routine, start
+from dynamo_lite.strict.machine.run import LEAVE, chain, run, unwind
+
+CO_GENERATOR: Final = 0x20
+CO_COROUTINE: Final = 0x80
+CO_ITERABLE_COROUTINE: Final = 0x100
+CO_ASYNC_GENERATOR: Final = 0x200
+
+_PRIMED: Final = object()
+
+
+# --- native resumption
+
+
+def _enter(frame: GeneratorFrame) -> Frame:
+    """Prepares a run that resumes ``frame`` from native code; the exit frame is put below it."""
+    if frame.running:
+        raise ValueError("generator already executing")
+    machine = current_machine()
+    outer = machine.frame
+    leave = machine.exit_frame(outer)
+    _attach(frame, leave)
+    return leave
+
+
+def _attach(frame: GeneratorFrame, below: Frame) -> None:
+    frame.back = below
+    frame.machine = below.machine
+    frame.policy = below.policy
+    frame.handled.previous = below.handled
+    frame.deliver = None
+    frame.running = True
+    frame.started = True
+    depth = below.depth + 1
+    frame.depth = depth
+    if depth > frame.machine.limit:
+        frame.running = False
+        raise RecursionError("maximum recursion depth exceeded")
+
+
+def resume(frame: GeneratorFrame, value: Any) -> Any:
+    """Sends a value into the frame and runs it to its next yield, its return or an exception."""
+    leave = _enter(frame)
+    frame.stack.append(value)
+    return _run(frame, leave)
+
+
+def resume_throw(frame: GeneratorFrame, error: BaseException) -> Any:
+    """Throws into the frame and runs it to its next yield, its return or an exception."""
+    leave = _enter(frame)
+    outer = leave.back
+    assert outer is not None
+    machine = leave.machine
+    try:
+        following = throw_into(frame, error)
+        return run(following)
+    finally:
+        machine.frame = outer
+
+
+def _run(frame: Frame, leave: Frame) -> Any:
+    machine = leave.machine
+    outer = leave.back
+    assert outer is not None
+    try:
+        return run(frame)
+    finally:
+        machine.frame = outer
+
+
+def throw_into(frame: GeneratorFrame, error: BaseException) -> Frame:
+    """Raises ``error`` where the attached frame is suspended: the frame to go on with."""
+    delegate = delegate_of(frame)
+    if delegate is not None:
+        following = start(frame, _throw_delegate(delegate, error), _delegate_yielded)
+        return frame if following is None else following
+    if frame.handled.value is not None:
+        chain(error, frame.handled.value)
+    return unwind(frame, error)
+
+
+def delegate_of(frame: GeneratorFrame) -> Any:
+    """What the suspended frame delegates to (``yield from``, ``await``), or None."""
+    if not frame.started or frame.done:
+        return None
+    assert frame.code is not None
+    instruction = frame.code.decoded.instructions[frame.index()]
+    return frame.stack[-1] if instruction.op == "yield_sub" else None
+
+
+class _Returned:
+    """What a delegate returned while an exception was thrown into it."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+
+def _throw_delegate(delegate: Any, error: BaseException) -> Routine:
+    """Passes a thrown exception on to the delegate, as ``generator.throw`` does."""
+    kind = type(delegate)
+    if isinstance(error, GeneratorExit):
+        if kind in _REAL:
+            delegate.close()
+        else:
+            close = yield getattr, (delegate, "close", None), None
+            if close is not None:
+                yield close, (), None
+        raise error
+    if kind not in _REAL:
+        throw = yield getattr, (delegate, "throw", None), None
+        if throw is None:
+            raise error
+        try:
+            return (yield throw, (error,), None)
+        except StopIteration as stop:
+            return _Returned(stop.value)
+    try:
+        return delegate.throw(error)
+    except StopIteration as stop:
+        return _Returned(stop.value)
+
+
+_REAL: Final = (GeneratorType, CoroutineType)
+
+
+def _delegate_yielded(routine: Frame, result: Any) -> Frame | None:
+    """The delegate went on: its yield is ours; or it returned, and so the delegation ends."""
+    frame = routine.back
+    assert isinstance(frame, GeneratorFrame) and frame.code is not None
+    if type(result) is not _Returned:
+        return _yield(frame, result)
+    target = frame.code.decoded.instructions[frame.index()].arg
+    if target is None:
+        return unwind(frame, StopIteration(result.value))
+    frame.stack[-1] = result.value
+    frame.it.__setstate__(target)
+    return frame
+
+
+# --- drivers
+
+
+def _driver(frame: GeneratorFrame) -> Any:
+    """The body of every generator and coroutine object: passes what happens to it to the frame."""
+    error: BaseException | None = None
+    value: Any = None
+    if frame.priming:
+        frame.priming = False
+        frame.primed = True
+        try:
+            value = yield _PRIMED
+        except BaseException as thrown:
+            error = thrown
+    frame.primed = True
+    while True:
+        if frame.done:
+            if error is not None and not isinstance(error, GeneratorExit):
+                raise error
+            return None
+        if error is None:
+            result = resume(frame, value)
+        else:
+            pending, error = error, None
+            result = resume_throw(frame, pending)
+            del pending
+        if frame.done:
+            return result
+        try:
+            value = yield result
+            continue
+        except BaseException as thrown:
+            error = thrown
+            error.__traceback__ = _strip_head(error)
+
+
+def _strip_head(error: BaseException) -> Any:
+    from dynamo_lite.strict.machine.run import get_traceback, user_traceback
+
+    return user_traceback(get_traceback(error))
+
+
+async def _async_driver(frame: GeneratorFrame) -> Any:
+    """The body of every asynchronous generator object; what it awaits is passed on as a coroutine would."""
+    error: BaseException | None = None
+    value: Any = None
+    frame.primed = True
+    while not frame.done:
+        try:
+            if error is None:
+                result = resume(frame, value)
+            else:
+                pending, error = error, None
+                result = resume_throw(frame, pending)
+                del pending
+        except StopAsyncIteration as stop:
+            raise RuntimeError("async generator raised StopAsyncIteration") from stop
+        if frame.done:
+            return
+        try:
+            if frame.async_yield:
+                value = yield result
+            else:
+                value = await _raw_yield(result)
+        except BaseException as thrown:
+            error = thrown
+            error.__traceback__ = _strip_head(error)
+
+
+@types.coroutine
+def _raw_yield(value: Any) -> Any:
+    return (yield value)
+
+
+def _variant(flags: int) -> FunctionType:
+    code = _driver.__code__
+    made: CodeType = code.replace(co_flags=(code.co_flags & ~CO_GENERATOR) | flags)
+    return FunctionType(made, globals(), "driver")
+
+
+_DRIVERS: Final[dict[int, Any]] = {
+    CO_GENERATOR: _driver,
+    CO_GENERATOR | CO_ITERABLE_COROUTINE: _variant(CO_GENERATOR | CO_ITERABLE_COROUTINE),
+    CO_COROUTINE: _variant(CO_COROUTINE),
+    CO_ASYNC_GENERATOR: _async_driver,
+}
+
+# the frame behind a real object, by identity while it lives
+_FRAMES: Final[dict[int, GeneratorFrame]] = {}
+
+
+def suspended(obj: Any) -> GeneratorFrame | None:
+    """The frame behind a generator object, where it is one of ours."""
+    return _FRAMES.get(id(obj))
+
+
+def return_generator(frame: Frame, stack: list[Any], arg: None) -> Frame | None:
+    """Makes the object and returns it to the caller; the frame waits here."""
+    assert isinstance(frame, GeneratorFrame) and frame.code is not None
+    kind = frame.code.flags & 0x3A0
+    made = _DRIVERS[kind](frame)
+    function = frame.function
+    if function is not None:
+        made.__name__ = function.__name__
+        made.__qualname__ = function.__qualname__
+    else:
+        made.__name__ = frame.code.name
+        made.__qualname__ = frame.code.code.co_qualname
+    key = id(made)
+    frame.object = weakref.ref(made, lambda _: _FRAMES.pop(key, None))
+    _FRAMES[key] = frame
+    frame.running = frame.done = frame.primed = frame.priming = frame.started = frame.async_yield = False
+    back, deliver = frame.back, frame.deliver
+    assert back is not None
+    frame.handled = Handled()
+    frame.back = None
+    if deliver is not None:
+        frame.back = back
+        following = deliver(frame, made)
+        frame.back = frame.deliver = None
+        return following
+    back.stack.append(made)
+    return back
+
+
+def leave(frame: GeneratorFrame) -> None:
+    """The frame has ended, by return or by an exception: its object ends too."""
+    frame.done = True
+    frame.running = False
+    frame.handled.previous = None
+    frame.handled.value = None
+    frame.stack.clear()
+    made = frame.object()
+    if made is not None and frame.primed and frame.deliver is not None:
+        # it was resumed directly: the driver still waits at its yield
+        made.close()
+
+
+LEAVE.append(leave)
+
+
+# --- direct resumption
+
+
+def _direct(below: Frame, made: Any, frame: GeneratorFrame, deliver: Any, extra: Any) -> GeneratorFrame:
+    """Attaches the frame above ``below``, without its driver."""
+    _attach(frame, below)
+    frame.deliver = deliver
+    frame.extra = extra
+    return frame
+
+
+def _over(made: Any, frame: GeneratorFrame) -> bool:
+    """Whether the frame has ended (its object may have been closed before it began); else its driver waits."""
+    if frame.running:
+        kind = "coroutine" if type(made) is CoroutineType else "generator"
+        raise ValueError(f"{kind} already executing")
+    if not frame.primed and not frame.done:
+        frame.priming = True
+        try:
+            made.send(None)
+        except (StopIteration, RuntimeError):  # closed before it began; a closed coroutine says so by RuntimeError
+            frame.priming = False
+            frame.done = True
+    return frame.done
+
+
+def resume_for(below: Frame, made: Any, frame: GeneratorFrame, target: int) -> Frame | None:
+    """``for``: the next item is pushed, or the loop is left."""
+    if _over(made, frame):
+        below.stack.pop()
+        below.it.__setstate__(target)
+        return None
+    _direct(below, made, frame, _deliver_for, target)
+    frame.stack.append(None)
+    return frame
+
+
+def _deliver_for(frame: Frame, value: Any) -> Frame | None:
+    back = frame.back
+    assert back is not None
+    back.stack.pop()
+    back.it.__setstate__(frame.extra)
+    return back
+
+
+def resume_next(below: Frame, made: Any, frame: GeneratorFrame, value: Any, default: Any) -> Frame | None:
+    """``next`` and ``send``: the next item is pushed; at the end StopIteration, or the default where there is one."""
+    if value is not None and not frame.started and not frame.done:
+        raise TypeError("can't send non-None value to a just-started generator")
+    if _over(made, frame):
+        if default is _NO_DEFAULT:
+            raise StopIteration
+        below.stack.append(default)
+        return None
+    _direct(below, made, frame, _deliver_stop, default)
+    frame.stack.append(value)
+    return frame
+
+
+_NO_DEFAULT: Final = object()
+NO_DEFAULT: Final = _NO_DEFAULT
+
+
+def _deliver_stop(frame: Frame, value: Any) -> Frame | None:
+    back = frame.back
+    assert back is not None
+    if frame.extra is not _NO_DEFAULT:
+        back.stack.append(frame.extra)
+        return back
+    error = StopIteration() if value is None else StopIteration(value)
+    chain(error, back.handled.current())
+    return unwind(back, error)
+
+
+# --- instructions
+
+
+def _yield(frame: GeneratorFrame, value: Any) -> Frame:
+    back = frame.back
+    assert back is not None
+    frame.running = False
+    frame.back = None
+    frame.handled.previous = None
+    back.stack.append(value)
+    return back
+
+
+def yield_value(frame: Frame, stack: list[Any], arg: None) -> Frame | None:
+    return _yield(frame, stack.pop())  # type: ignore[arg-type]
+
+
+def yield_sub(frame: Frame, stack: list[Any], arg: int | None) -> Frame | None:
+    frame.async_yield = False  # type: ignore[attr-defined]
+    return _yield(frame, stack.pop())  # type: ignore[arg-type]
+
+
+def yield_async(frame: Frame, stack: list[Any], arg: None) -> Frame | None:
+    frame.async_yield = True  # type: ignore[attr-defined]
+    return _yield(frame, stack.pop())  # type: ignore[arg-type]
+
+
+def _finish(frame: Frame, value: Any) -> Frame | None:
+    assert isinstance(frame, GeneratorFrame)
+    back, deliver = frame.back, frame.deliver
+    assert back is not None
+    leave(frame)
+    if deliver is not None:
+        return deliver(frame, value)
+    back.stack.append(value)
+    return back
+
+
+def generator_return(frame: Frame, stack: list[Any], arg: None) -> Frame | None:
+    return _finish(frame, stack.pop())
+
+
+def generator_return_const(frame: Frame, stack: list[Any], value: Any) -> Frame | None:
+    return _finish(frame, value)
+
+

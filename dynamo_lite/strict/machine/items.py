@@ -1,0 +1,292 @@
+"""Items and containment: subscripts, slices, ``in``; and formatting."""
+
+from __future__ import annotations
+
+from types import GenericAlias
+from typing import Any, Final
+
+from dynamo_lite.strict.machine.attributes import bound_call
+from dynamo_lite.strict.machine.attributes import dropped
+from dynamo_lite.strict.machine.frame import Frame
+from dynamo_lite.strict.machine.operators import compare_protocol, compares_in_python, index, truth
+from dynamo_lite.strict.machine.routine import Routine, call, start
+from dynamo_lite.strict.machine.slots import MISSING, lookup, mro_of, slot
+
+_PLAIN_KEYS: Final = frozenset({int, str, bool, float, bytes, type(None)})
+
+
+def special_key(frame: Frame, key: Any) -> bool:
+    """Whether a key is, or holds at its first level, a value of a special type."""
+    special = frame.policy.special_types  # type: ignore[union-attr]
+    kind = type(key)
+    if kind in special:
+        return True
+    if kind is tuple:
+        return any(special_key(frame, part) for part in key)
+    if kind is slice:
+        return type(key.start) in special or type(key.stop) in special or type(key.step) in special
+    return False
+
+
+def get_item(frame: Frame, obj: Any, key: Any) -> Frame | None:
+    """``obj[key]``: pushes the value, or returns the frame that will."""
+    policy = frame.policy
+    kind = type(obj)
+    if policy is not None and (kind in policy.special_types or special_key(frame, key)):
+        frame.stack.append(policy.subscript(obj, key))
+        return None
+    method = slot(frame, kind, "__getitem__")
+    if method is not None:
+        return start(frame, bound_call(frame, method, obj, (key,)))
+    if type in mro_of(kind) and lookup(kind, "__getitem__") is MISSING:
+        return _class_item(frame, obj, key)
+    if slot(frame, kind, "__missing__") is not None and dict in mro_of(kind):
+        return start(frame, _missing(frame, obj, key))
+    if key_needs_routine(frame, kind, key):
+        return start(frame, _with_index(frame, obj, key))
+    value = obj[key]
+    if policy is not None:
+        value = policy.load_item(obj, key, value)
+    frame.stack.append(value)
+    return None
+
+
+_SEQUENCES: Final = (list, tuple, str, bytes, bytearray, range)
+
+
+def key_needs_routine(frame: Frame, kind: type, key: Any) -> bool:
+    """Whether C would call an interpreted ``__index__`` of the key, or of a slice's parts."""
+    of = type(key)
+    if of in _PLAIN_KEYS or kind not in _SEQUENCES:
+        return False
+    if of is slice:
+        return any(slot(frame, type(part), "__index__") is not None for part in (key.start, key.stop, key.step))
+    return slot(frame, of, "__index__") is not None
+
+
+def plain_key(frame: Frame, key: Any) -> Routine:
+    """The key with interpreted ``__index__`` methods applied."""
+    if type(key) is slice:
+        parts = []
+        for part in (key.start, key.stop, key.step):
+            parts.append(part if part is None else (yield from index(frame, part)))
+        return slice(*parts)
+    return (yield from index(frame, key))
+
+
+def _with_index(frame: Frame, obj: Any, key: Any) -> Routine:
+    return obj[(yield from plain_key(frame, key))]
+
+
+def _missing(frame: Frame, obj: Any, key: Any) -> Routine:
+    """A dict subclass with an interpreted ``__missing__``."""
+    if dict.__contains__(obj, key):
+        return dict.__getitem__(obj, key)
+    return (yield from bound_call(frame, lookup(type(obj), "__missing__"), obj, (key,)))
+
+
+def _class_item(frame: Frame, cls: Any, key: Any) -> Frame | None:
+    """``cls[key]``: ``__class_getitem__``."""
+    if cls is type:
+        frame.stack.append(GenericAlias(type, key))
+        return None
+    if lookup(cls, "__class_getitem__") is MISSING and slot(frame, type(cls), "__getattr__") is None:
+        frame.stack.append(cls[key])
+        return None
+    return start(frame, _class_getitem(frame, cls, key))
+
+
+def _class_getitem(frame: Frame, cls: Any, key: Any) -> Routine:
+    method = yield call(getattr, cls, "__class_getitem__")
+    return (yield call(method, key))
+
+
+def binary_subscr(frame: Frame, stack: list[Any], arg: None) -> Frame | None:
+    key = stack.pop()
+    obj = stack[-1]
+    kind = type(obj)
+    if frame.policy is None and ((kind is list and type(key) is int) or (kind is dict and type(key) is str)):
+        stack[-1] = obj[key]
+        return None
+    stack.pop()
+    return get_item(frame, obj, key)
+
+
+def binary_slice(frame: Frame, stack: list[Any], arg: None) -> Frame | None:
+    stop = stack.pop()
+    first = stack.pop()
+    return get_item(frame, stack.pop(), slice(first, stop))
+
+
+def set_item(frame: Frame, obj: Any, key: Any, value: Any) -> Frame | None:
+    """``obj[key] = value``; leaves nothing on the stack."""
+    kind = type(obj)
+    if frame.policy is not None:
+        if kind not in frame.policy.special_types and slot(frame, kind, "__setitem__") is None:
+            frame.policy.before_write("item", obj, key)
+        if kind in frame.policy.special_types or special_key(frame, key):
+            frame.policy.call_native(_setitem, (obj, key, value), {}, frame)
+            return None
+    method = slot(frame, kind, "__setitem__")
+    if method is not None:
+        return start(frame, bound_call(frame, method, obj, (key, value)), dropped)
+    if key_needs_routine(frame, kind, key):
+        return start(frame, _set_with_index(frame, obj, key, value), dropped)
+    if kind is list and type(key) is slice and slot(frame, type(value), "__iter__") is not None:
+        return start(frame, _set_slice(frame, obj, key, value), dropped)
+    obj[key] = value
+    return None
+
+
+def _setitem(obj: Any, key: Any, value: Any) -> None:
+    obj[key] = value
+
+
+def _set_with_index(frame: Frame, obj: Any, key: Any, value: Any) -> Routine:
+    obj[(yield from plain_key(frame, key))] = value
+
+
+def _set_slice(frame: Frame, obj: Any, key: Any, value: Any) -> Routine:
+    from dynamo_lite.strict.machine.iteration import collect
+
+    obj[key] = yield from collect(frame, value)
+
+
+def store_subscr(frame: Frame, stack: list[Any], arg: None) -> Frame | None:
+    key = stack.pop()
+    obj = stack.pop()
+    value = stack.pop()
+    kind = type(obj)
+    if frame.policy is None and ((kind is list and type(key) is int) or (kind is dict and type(key) is str)):
+        obj[key] = value
+        return None
+    return set_item(frame, obj, key, value)
+
+
+def store_slice(frame: Frame, stack: list[Any], arg: None) -> Frame | None:
+    stop = stack.pop()
+    first = stack.pop()
+    obj = stack.pop()
+    return set_item(frame, obj, slice(first, stop), stack.pop())
+
+
+def delete_item(frame: Frame, obj: Any, key: Any) -> Frame | None:
+    """``del obj[key]``; leaves nothing on the stack."""
+    kind = type(obj)
+    method = slot(frame, kind, "__delitem__")
+    if method is not None:
+        return start(frame, bound_call(frame, method, obj, (key,)), dropped)
+    if frame.policy is not None:
+        frame.policy.before_write("item", obj, key)
+    if key_needs_routine(frame, kind, key):
+        return start(frame, _delete_with_index(frame, obj, key), dropped)
+    del obj[key]
+    return None
+
+
+def _delete_with_index(frame: Frame, obj: Any, key: Any) -> Routine:
+    del obj[(yield from plain_key(frame, key))]
+
+
+def delete_subscr(frame: Frame, stack: list[Any], arg: None) -> Frame | None:
+    key = stack.pop()
+    return delete_item(frame, stack.pop(), key)
+
+
+# --- containment
+
+
+def contains_value(frame: Frame, container: Any, value: Any) -> Frame | None:
+    """``value in container``: pushes the bool, or returns the frame that will."""
+    policy = frame.policy
+    kind = type(container)
+    if policy is not None and (kind in policy.special_types or type(value) in policy.special_types):
+        frame.stack.append(policy.contains(container, value))
+        return None
+    routine = contains_routine(frame, container, value)
+    if routine is None:
+        frame.stack.append(value in container)
+        return None
+    return start(frame, routine)
+
+
+def contains_routine(frame: Frame, container: Any, value: Any) -> Routine | None:
+    """How containment is decided where interpreted code takes part; None where C does all."""
+    kind = type(container)
+    if slot(frame, kind, "__contains__") is not None:
+        return _contains(frame, container, value)
+    if lookup(kind, "__contains__") is MISSING:
+        from dynamo_lite.strict.machine.iteration import iterates_in_python
+
+        if iterates_in_python(frame, container):
+            return _contains_by_iteration(frame, container, value)
+    elif kind is list or kind is tuple:
+        if compares_in_python(frame, type(value), "__eq__") or any(
+            compares_in_python(frame, type(item), "__eq__") for item in container
+        ):
+            return _contains_in_sequence(frame, container, value)
+    return None
+
+
+def _contains(frame: Frame, container: Any, value: Any) -> Routine:
+    method = lookup(type(container), "__contains__")
+    result = yield from bound_call(frame, method, container, (value,))
+    return (yield from truth(frame, result))
+
+
+def equal(frame: Frame, left: Any, right: Any) -> Routine:
+    """``left is right or left == right`` as containers compare."""
+    if left is right:
+        return True
+    if compares_in_python(frame, type(left), "__eq__") or compares_in_python(frame, type(right), "__eq__"):
+        result = yield from compare_protocol(frame, "==", left, right)
+        return (yield from truth(frame, result))
+    return left == right
+
+
+def _contains_in_sequence(frame: Frame, container: Any, value: Any) -> Routine:
+    position = 0
+    while position < len(container):
+        if (yield from equal(frame, container[position], value)):
+            return True
+        position += 1
+    return False
+
+
+def _contains_by_iteration(frame: Frame, container: Any, value: Any) -> Routine:
+    from dynamo_lite.strict.machine.iteration import END, get_iterator, step
+
+    iterator = yield from get_iterator(frame, container)
+    while True:
+        item = yield from step(frame, iterator)
+        if item is END:
+            return False
+        if (yield from equal(frame, item, value)):
+            return True
+
+
+def contains(frame: Frame, stack: list[Any], arg: None) -> Frame | None:
+    container = stack.pop()
+    return contains_value(frame, container, stack.pop())
+
+
+def not_contains(frame: Frame, stack: list[Any], arg: None) -> Frame | None:
+    container = stack.pop()
+    following = contains_value(frame, container, stack.pop())
+    if following is None:
+        stack[-1] = not stack[-1]
+        return None
+    following_bottom = following
+    while following_bottom.back is not frame:
+        assert following_bottom.back is not None
+        following_bottom = following_bottom.back
+    following_bottom.deliver = _deliver_not
+    return following
+
+
+def _deliver_not(routine: Frame, value: bool) -> Frame | None:
+    assert routine.back is not None
+    routine.back.stack.append(not value)
+    return routine.back
+
+

@@ -1,0 +1,203 @@
+"""Iteration: ``iter``, ``next``, unpacking, and collecting what an iterable gives."""
+
+from __future__ import annotations
+
+from types import AsyncGeneratorType, CoroutineType, GeneratorType
+from typing import Any, Final
+
+from dynamo_lite.strict.machine.attributes import bound_call
+from dynamo_lite.strict.machine.calls import native
+from dynamo_lite.strict.machine.frame import Frame, GeneratorFrame
+from dynamo_lite.strict.machine.generators import resume_for, suspended
+from dynamo_lite.strict.machine.routine import Routine, call, start
+from dynamo_lite.strict.machine.slots import MISSING, lookup, slot
+
+
+class _End:
+    __slots__ = ()
+
+
+END: Final = _End()
+_PLAIN: Final = (list, tuple, dict, range, str, set, zip, enumerate, GeneratorType)
+
+
+def iterates_in_python(frame: Frame, obj: Any) -> bool:
+    """Whether iterating over the object runs interpreted code of its class."""
+    kind = type(obj)
+    if slot(frame, kind, "__iter__") is not None:
+        return True
+    return lookup(kind, "__iter__") is MISSING and slot(frame, kind, "__getitem__") is not None
+
+
+def get_iter_of(frame: Frame, obj: Any) -> Frame | None:
+    """``iter(obj)``: pushes the iterator, or returns the frame that will."""
+    kind = type(obj)
+    if kind in _PLAIN:
+        frame.stack.append(iter(obj))
+        return None
+    policy = frame.policy
+    if policy is not None and kind in policy.special_types:
+        frame.stack.append(policy.iterate(obj))
+        return None
+    if not iterates_in_python(frame, obj):
+        frame.stack.append(iter(obj))
+        return None
+    return start(frame, get_iterator(frame, obj))
+
+
+def get_iterator(frame: Frame, obj: Any) -> Routine:
+    """``iter(obj)`` step by step."""
+    kind = type(obj)
+    if frame.policy is not None and kind in frame.policy.special_types:
+        return frame.policy.iterate(obj)
+    method = slot(frame, kind, "__iter__")
+    if method is None:
+        if lookup(kind, "__iter__") is MISSING and slot(frame, kind, "__getitem__") is not None:
+            return iter(obj)  # CPython's sequence iterator; the machine steps it by __getitem__ itself
+        return iter(obj)
+    iterator = yield from bound_call(frame, method, obj, ())
+    if lookup(type(iterator), "__next__") is MISSING:
+        raise TypeError(f"iter() returned non-iterator of type '{type(iterator).__name__}'")
+    return iterator
+
+
+_SEQUENCE_ITERATOR: Final = type(iter(type("S", (), {"__getitem__": lambda self, i: i})()))
+
+
+def step(frame: Frame, iterator: Any) -> Routine:
+    """The next item, or END."""
+    kind = type(iterator)
+    if kind is GeneratorType or slot(frame, kind, "__next__") is not None or kind is _SEQUENCE_ITERATOR:
+        try:
+            return (yield call(next, iterator))
+        except StopIteration:
+            return END
+    return next(iterator, END)
+
+
+def collect(frame: Frame, obj: Any) -> Routine:
+    """A list of what iterating gives."""
+    if type(obj) is list or type(obj) is tuple:
+        return list(obj)
+    iterator = yield from get_iterator(frame, obj)
+    items: list[Any] = []
+    kind = type(iterator)
+    if kind is not GeneratorType and slot(frame, kind, "__next__") is None and kind is not _SEQUENCE_ITERATOR:
+        items.extend(iterator)
+        return items
+    while True:
+        item = yield from step(frame, iterator)
+        if item is END:
+            return items
+        items.append(item)
+
+
+# --- instructions
+
+
+def get_iter(frame: Frame, stack: list[Any], arg: None) -> Frame | None:
+    obj = stack[-1]
+    if type(obj) in _PLAIN:
+        stack[-1] = iter(obj)
+        return None
+    return get_iter_of(frame, stack.pop())
+
+
+def for_iter(frame: Frame, stack: list[Any], target: int) -> Frame | None:
+    iterator = stack[-1]
+    kind = type(iterator)
+    if kind is GeneratorType:
+        inner = suspended(iterator)
+        if inner is not None:
+            return resume_for(frame, iterator, inner, target)
+    elif kind in _NATIVE_ITERATORS:
+        pass
+    else:
+        method = slot(frame, kind, "__next__")
+        if method is not None:
+            return start(frame, _next_or_end(frame, method, iterator), _deliver_next, target)
+        if kind is _SEQUENCE_ITERATOR:
+            return start(frame, step(frame, iterator), _deliver_next, target)
+    item = next(iterator, END)
+    if item is END:
+        stack.pop()
+        frame.it.__setstate__(target)
+    else:
+        stack.append(item)
+    return None
+
+
+_NATIVE_ITERATORS: Final = frozenset(
+    map(type, (iter([]), iter(()), iter({}), iter(range(0)), iter(""), iter({}.items()), iter({}.values()), iter(set())))
+)
+
+
+def _next_or_end(frame: Frame, method: Any, iterator: Any) -> Routine:
+    try:
+        return (yield from bound_call(frame, method, iterator, ()))
+    except StopIteration:
+        return END
+
+
+def _deliver_next(routine: Frame, item: Any) -> Frame | None:
+    back = routine.back
+    assert back is not None
+    if item is END:
+        back.stack.pop()
+        back.it.__setstate__(routine.function)
+    else:
+        back.stack.append(item)
+    return back
+
+
+def unpack_sequence(frame: Frame, stack: list[Any], count: int) -> Frame | None:
+    value = stack[-1]
+    kind = type(value)
+    if (kind is tuple or kind is list) and len(value) == count:
+        stack.pop()
+        stack.extend(value[::-1])
+        return None
+    stack.pop()
+    return start(frame, unpack(frame, value, count, -1), _deliver_unpacked)
+
+
+def unpack_ex(frame: Frame, stack: list[Any], counts: tuple[int, int]) -> Frame | None:
+    return start(frame, unpack(frame, stack.pop(), *counts), _deliver_unpacked)
+
+
+def _deliver_unpacked(routine: Frame, items: list[Any]) -> Frame | None:
+    back = routine.back
+    assert back is not None
+    back.stack.extend(reversed(items))
+    return back
+
+
+def unpack(frame: Frame, value: Any, before: int, after: int) -> Routine:
+    """The items for a target list; ``after`` is -1 where nothing is starred."""
+    kind = type(value)
+    if (
+        frame.policy is None or kind not in frame.policy.special_types
+    ) and lookup(kind, "__iter__") is MISSING and lookup(kind, "__getitem__") is MISSING:
+        raise TypeError(f"cannot unpack non-iterable {kind.__name__} object")
+    iterator = yield from get_iterator(frame, value)
+    items: list[Any] = []
+    while len(items) < before:
+        item = yield from step(frame, iterator)
+        if item is END:
+            if after < 0:
+                raise ValueError(f"not enough values to unpack (expected {before}, got {len(items)})")
+            raise ValueError(f"not enough values to unpack (expected at least {before + after}, got {len(items)})")
+        items.append(item)
+    if after < 0:
+        if (yield from step(frame, iterator)) is not END:
+            raise ValueError(f"too many values to unpack (expected {before})")
+        return items
+    rest = yield from collect(frame, iterator)
+    if len(rest) < after:
+        raise ValueError(
+            f"not enough values to unpack (expected at least {before + after}, got {before + len(rest)})"
+        )
+    split = len(rest) - after
+    return [*items, rest[:split], *rest[split:]]
+
+

@@ -1,0 +1,459 @@
+"""Operators: unary, binary, in-place, comparison, truth, items, containment, formatting.
+
+Exact builtin numbers and strings are handed to C at once. Otherwise the operands' types decide: where no slot that
+could be asked is interpreted, C does the whole operation; else a routine follows CPython's protocol step by step.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any, Final
+
+from dynamo_lite.strict.decode.instructions import BINARY_OPERATORS, COMPARE_OPERATORS
+from dynamo_lite.strict.machine.attributes import bound_call
+from dynamo_lite.strict.machine.frame import Frame
+from dynamo_lite.strict.machine.routine import Routine, call, start
+from dynamo_lite.strict.machine.slots import MISSING, NATIVE, lookup, mro_of, slot
+
+Handler = Callable[[Frame, list[Any], Any], "Frame | None"]
+
+_DUNDER: Final = {
+    "+": "add", "&": "and", "//": "floordiv", "<<": "lshift", "@": "matmul", "*": "mul", "%": "mod", "|": "or",
+    "**": "pow", ">>": "rshift", "-": "sub", "/": "truediv", "^": "xor",
+}  # fmt: skip
+_NATIVE: Final[dict[str, Callable[[Any, Any], Any]]] = {
+    "+": operator.add, "&": operator.and_, "//": operator.floordiv, "<<": operator.lshift, "@": operator.matmul,
+    "*": operator.mul, "%": operator.mod, "|": operator.or_, "**": operator.pow, ">>": operator.rshift,
+    "-": operator.sub, "/": operator.truediv, "^": operator.xor,
+    "+=": operator.iadd, "&=": operator.iand, "//=": operator.ifloordiv, "<<=": operator.ilshift,
+    "@=": operator.imatmul, "*=": operator.imul, "%=": operator.imod, "|=": operator.ior, "**=": operator.ipow,
+    ">>=": operator.irshift, "-=": operator.isub, "/=": operator.itruediv, "^=": operator.ixor,
+}  # fmt: skip
+_COMPARE: Final[dict[str, tuple[str, str, Callable[[Any, Any], Any]]]] = {
+    "<": ("__lt__", "__gt__", operator.lt), "<=": ("__le__", "__ge__", operator.le),
+    "==": ("__eq__", "__eq__", operator.eq), "!=": ("__ne__", "__ne__", operator.ne),
+    ">": ("__gt__", "__lt__", operator.gt), ">=": ("__ge__", "__le__", operator.ge),
+}  # fmt: skip
+_UNARY: Final[dict[str, tuple[str, Callable[[Any], Any]]]] = {
+    "-": ("__neg__", operator.neg), "+": ("__pos__", operator.pos), "~": ("__invert__", operator.invert),
+}  # fmt: skip
+
+
+def _special(frame: Frame, left: Any, right: Any) -> bool:
+    policy = frame.policy
+    assert policy is not None
+    return type(left) in policy.special_types or type(right) in policy.special_types
+
+
+# --- binary
+
+
+def binary(frame: Frame, symbol: str, left: Any, right: Any) -> Frame | None:
+    """``left symbol right``: pushes the result, or returns the frame that will."""
+    if frame.policy is not None:
+        if _special(frame, left, right):
+            frame.stack.append(frame.policy.binary(symbol, left, right))
+            return None
+        if symbol[-1] == "=" and type(left) in _MUTABLE:
+            frame.policy.before_write("content", left, None)
+    in_place = symbol[-1] == "="
+    name = _DUNDER[symbol[:-1] if in_place else symbol]
+    forward, reflected = f"__{name}__", f"__r{name}__"
+    kind, other = type(left), type(right)
+    if (
+        slot(frame, kind, forward) is None
+        and slot(frame, other, reflected) is None
+        and not (in_place and slot(frame, kind, f"__i{name}__") is not None)
+    ):
+        following = via_protocol(frame, symbol, left, right)
+        if following is not None:
+            return start(frame, following)
+        frame.stack.append(_NATIVE[symbol](left, right))
+        return None
+    return start(frame, _binary(frame, symbol, name, left, right))
+
+
+_MUTABLE: Final = frozenset({list, set, dict, bytearray})
+
+
+def via_protocol(frame: Frame, symbol: str, left: Any, right: Any) -> Routine | None:
+    """C operators that would call interpreted code: ``%`` of strings, ``list +=`` of an iterable, ``list * index``."""
+    return None
+
+
+def _binary(frame: Frame, symbol: str, name: str, left: Any, right: Any) -> Routine:
+    kind = type(left)
+    if symbol[-1] == "=":
+        method = lookup(kind, f"__i{name}__")
+        if method is not MISSING and method is not None:
+            result = yield from bound_call(frame, method, left, (right,))
+            if result is not NotImplemented:
+                return result
+        elif method is None:
+            raise _unsupported(symbol, left, right)
+    result = yield from binary_protocol(frame, name, left, right)
+    if result is NotImplemented:
+        raise _unsupported(symbol, left, right)
+    return result
+
+
+def binary_protocol(frame: Frame, name: str, left: Any, right: Any) -> Routine:
+    """``__op__`` and ``__rop__`` in CPython's order; NotImplemented where neither applies."""
+    kind, other = type(left), type(right)
+    forward, reflected = lookup(kind, f"__{name}__"), lookup(other, f"__r{name}__")
+    tried = kind is other
+    sequence = _is_sequence_slot(forward, name)
+    if not tried and reflected is not MISSING and reflected is not None and kind in mro_of(other):
+        if reflected is not lookup(kind, f"__r{name}__"):
+            result = yield from bound_call(frame, reflected, right, (left,))
+            if result is not NotImplemented:
+                return result
+            tried = True
+    if forward is not MISSING and forward is not None and not sequence:
+        result = yield from bound_call(frame, forward, left, (right,))
+        if result is not NotImplemented:
+            return result
+    if not tried and reflected is not MISSING and reflected is not None:
+        result = yield from bound_call(frame, reflected, right, (left,))
+        if result is not NotImplemented:
+            return result
+    if sequence:
+        return forward(left, right)
+    return NotImplemented
+
+
+def _is_sequence_slot(attribute: Any, name: str) -> bool:
+    """Whether a C ``__add__`` or ``__mul__`` is the sequence slot, which comes after the other operand's number slot."""
+    if name not in ("add", "mul") or type(attribute) not in NATIVE or attribute is None:
+        return False
+    return not hasattr(attribute.__objclass__, f"__r{name}__") or name == "mul" and not hasattr(
+        attribute.__objclass__, "__rsub__"
+    )
+
+
+def _unsupported(symbol: str, left: Any, right: Any) -> TypeError:
+    shown = "** or pow()" if symbol == "**" else symbol
+    return TypeError(
+        f"unsupported operand type(s) for {shown}: '{type(left).__name__}' and '{type(right).__name__}'"
+    )
+
+
+_EXACT: Final = frozenset({int, float, str, bool, complex, bytes, list, tuple})
+
+
+def _binary_handler(symbol: str) -> Handler:
+    native = _NATIVE[symbol]
+
+    def handler(frame: Frame, stack: list[Any], arg: Any) -> Frame | None:
+        right = stack.pop()
+        left = stack[-1]
+        kind = type(left)
+        if (kind is int or kind is float or kind is str) and kind is type(right):
+            stack[-1] = native(left, right)
+            return None
+        stack.pop()
+        return binary(frame, symbol, left, right)
+
+    return handler
+
+
+BINARY_HANDLERS: Final[tuple[Handler, ...]] = tuple(_binary_handler(symbol) for symbol in BINARY_OPERATORS)
+
+
+def binary_op(frame: Frame, stack: list[Any], index: int) -> Frame | None:
+    return BINARY_HANDLERS[index](frame, stack, None)
+
+
+# --- comparison
+
+
+def compare_values(frame: Frame, symbol: str, left: Any, right: Any) -> Frame | None:
+    """A rich comparison: pushes the result, or returns the frame that will."""
+    if frame.policy is not None and _special(frame, left, right):
+        frame.stack.append(frame.policy.compare(symbol, left, right))
+        return None
+    forward, reflected, native = _COMPARE[symbol]
+    if not compares_in_python(frame, type(left), forward) and not compares_in_python(frame, type(right), reflected):
+        frame.stack.append(native(left, right))
+        return None
+    return start(frame, compare_protocol(frame, symbol, left, right))
+
+
+def compares_in_python(frame: Frame, kind: type, name: str) -> bool:
+    """Whether a comparison of the type runs interpreted code (``!=`` falls back on ``__eq__``)."""
+    if slot(frame, kind, name) is not None:
+        return True
+    return name == "__ne__" and lookup(kind, "__ne__") is object.__ne__ and slot(frame, kind, "__eq__") is not None
+
+
+def compare_protocol(frame: Frame, symbol: str, left: Any, right: Any) -> Routine:
+    """Rich comparison step by step; raises TypeError where an order is not defined."""
+    forward, reflected, _ = _COMPARE[symbol]
+    kind, other = type(left), type(right)
+    tried = False
+    if kind is not other and kind in mro_of(other) and _own_slot(other, reflected):
+        result = yield from _ask(frame, reflected, right, left)
+        if result is not NotImplemented:
+            return result
+        tried = True
+    result = yield from _ask(frame, forward, left, right)
+    if result is not NotImplemented:
+        return result
+    if not tried:
+        result = yield from _ask(frame, reflected, right, left)
+        if result is not NotImplemented:
+            return result
+    if symbol == "==":
+        return left is right
+    if symbol == "!=":
+        return left is not right
+    raise TypeError(f"'{symbol}' not supported between instances of '{kind.__name__}' and '{other.__name__}'")
+
+
+def _own_slot(kind: type, name: str) -> bool:
+    found = lookup(kind, name)
+    return found is not MISSING and found is not None
+
+
+def _ask(frame: Frame, name: str, obj: Any, other: Any) -> Routine:
+    """One side's answer, NotImplemented where it has none."""
+    method = lookup(type(obj), name)
+    if method is MISSING or method is None:
+        if method is None:
+            raise TypeError("'NoneType' object is not callable")
+        return NotImplemented
+    if name == "__ne__" and method is object.__ne__:
+        result = yield from _ask(frame, "__eq__", obj, other)
+        if result is NotImplemented:
+            return result
+        return not (yield from truth(frame, result))
+    return (yield from bound_call(frame, method, obj, (other,)))
+
+
+def _compare_handler(symbol: str) -> Handler:
+    native = _COMPARE[symbol][2]
+
+    def handler(frame: Frame, stack: list[Any], arg: Any) -> Frame | None:
+        right = stack.pop()
+        left = stack[-1]
+        kind = type(left)
+        if (kind is int or kind is float or kind is str) and kind is type(right):
+            stack[-1] = native(left, right)
+            return None
+        stack.pop()
+        return compare_values(frame, symbol, left, right)
+
+    return handler
+
+
+COMPARE_HANDLERS: Final[tuple[Handler, ...]] = tuple(_compare_handler(symbol) for symbol in COMPARE_OPERATORS)
+
+
+def compare(frame: Frame, stack: list[Any], index: int) -> Frame | None:
+    return COMPARE_HANDLERS[index](frame, stack, None)
+
+
+def compare_bool(frame: Frame, stack: list[Any], index: int) -> Frame | None:
+    """Comparison whose value is only tested: the following jump asks for the truth anyway."""
+    return COMPARE_HANDLERS[index](frame, stack, None)
+
+
+# --- unary
+
+
+def unary(frame: Frame, symbol: str, value: Any) -> Frame | None:
+    """``symbol value``: pushes the result, or returns the frame that will."""
+    if frame.policy is not None and type(value) in frame.policy.special_types:
+        frame.stack.append(frame.policy.unary(symbol, value))
+        return None
+    name, native = _UNARY[symbol]
+    method = slot(frame, type(value), name)
+    if method is None:
+        frame.stack.append(native(value))
+        return None
+    return start(frame, bound_call(frame, method, value, ()))
+
+
+def unary_negative(frame: Frame, stack: list[Any], arg: None) -> Frame | None:
+    return unary(frame, "-", stack.pop())
+
+
+def unary_positive(frame: Frame, stack: list[Any], arg: None) -> Frame | None:
+    return unary(frame, "+", stack.pop())
+
+
+def unary_invert(frame: Frame, stack: list[Any], arg: None) -> Frame | None:
+    return unary(frame, "~", stack.pop())
+
+
+# --- truth
+
+
+def truth_now(frame: Frame, value: Any) -> bool | None:
+    """``bool(value)`` where no interpreted code is needed for it, else None."""
+    kind = type(value)
+    if frame.policy is not None and kind in frame.policy.special_types:
+        return frame.policy.truth(value)
+    if slot(frame, kind, "__bool__") is not None:
+        return None
+    if lookup(kind, "__bool__") is MISSING and slot(frame, kind, "__len__") is not None:
+        return None
+    return bool(value)
+
+
+def truth(frame: Frame, value: Any) -> Routine:
+    """``bool(value)`` by ``__bool__`` or ``__len__``."""
+    if value is True or value is False:
+        return value
+    now = truth_now(frame, value)
+    if now is not None:
+        return now
+    method = lookup(type(value), "__bool__")
+    if method is not MISSING:
+        result = yield from bound_call(frame, method, value, ())
+        if result is not True and result is not False:
+            raise TypeError(f"__bool__ should return bool, returned {type(result).__name__}")
+        return result
+    return (yield from length(frame, value)) != 0
+
+
+def length(frame: Frame, value: Any) -> Routine:
+    """``len(value)``."""
+    method = slot(frame, type(value), "__len__")
+    if method is None:
+        return (yield call(_native_len, value))
+    result = yield from bound_call(frame, method, value, ())
+    result = yield from index(frame, result)
+    if result < 0:
+        raise ValueError("__len__() should return >= 0")
+    return len(range(result))
+
+
+def _native_len(value: Any) -> int:
+    return len(value)
+
+
+def index(frame: Frame, value: Any) -> Routine:
+    """``operator.index(value)``."""
+    if isinstance(value, int) or slot(frame, type(value), "__index__") is None:
+        return operator.index(value)
+    result = yield from bound_call(frame, lookup(type(value), "__index__"), value, ())
+    if type(result) is int:
+        return result
+    if int in mro_of(type(result)):
+        return operator.index(result)
+    raise TypeError(f"__index__ returned non-int (type {type(result).__name__})")
+
+
+def _retry(frame: Frame) -> None:
+    """Makes the instruction run again."""
+    frame.it.__setstate__(frame.index())
+
+
+def _truth_first(frame: Frame, value: Any) -> Frame | None:
+    """The truth of a popped value by a routine, after which the instruction is run again on it."""
+    _retry(frame)
+    return start(frame, truth(frame, value))
+
+
+def unary_not(frame: Frame, stack: list[Any], arg: None) -> Frame | None:
+    value = stack.pop()
+    if value is True or value is False:
+        stack.append(not value)
+        return None
+    now = truth_now(frame, value)
+    if now is None:
+        return _truth_first(frame, value)
+    stack.append(not now)
+    return None
+
+
+def to_bool(frame: Frame, stack: list[Any], arg: None) -> Frame | None:
+    value = stack.pop()
+    now = value if value is True or value is False else truth_now(frame, value)
+    if now is None:
+        return start(frame, truth(frame, value))
+    stack.append(now)
+    return None
+
+
+def pop_jump_if_false(frame: Frame, stack: list[Any], target: int) -> Frame | None:
+    value = stack.pop()
+    if value is True:
+        return None
+    if value is False:
+        frame.it.__setstate__(target)
+        return None
+    now = truth_now(frame, value)
+    if now is None:
+        return _truth_first(frame, value)
+    if not now:
+        frame.it.__setstate__(target)
+    return None
+
+
+def pop_jump_if_true(frame: Frame, stack: list[Any], target: int) -> Frame | None:
+    value = stack.pop()
+    if value is False:
+        return None
+    if value is True:
+        frame.it.__setstate__(target)
+        return None
+    now = truth_now(frame, value)
+    if now is None:
+        return _truth_first(frame, value)
+    if now:
+        frame.it.__setstate__(target)
+    return None
+
+
+def _jump_or_pop(frame: Frame, stack: list[Any], target: int, when: bool) -> Frame | None:
+    value = stack[-1]
+    now = value if value is True or value is False else truth_now(frame, value)
+    if now is None:
+        return start(frame, truth(frame, value), _deliver_jump_or_pop, (target, when))
+    if now is when:
+        frame.it.__setstate__(target)
+    else:
+        stack.pop()
+    return None
+
+
+def _deliver_jump_or_pop(routine: Frame, value: bool) -> Frame | None:
+    back = routine.back
+    assert back is not None
+    target, when = routine.function
+    if value is when:
+        back.it.__setstate__(target)
+    else:
+        back.stack.pop()
+    return back
+
+
+def jump_if_false_or_pop(frame: Frame, stack: list[Any], target: int) -> Frame | None:
+    return _jump_or_pop(frame, stack, target, False)
+
+
+def jump_if_true_or_pop(frame: Frame, stack: list[Any], target: int) -> Frame | None:
+    return _jump_or_pop(frame, stack, target, True)
+
+
+def pop_jump_if_none(frame: Frame, stack: list[Any], target: int) -> None:
+    if stack.pop() is None:
+        frame.it.__setstate__(target)
+
+
+def pop_jump_if_not_none(frame: Frame, stack: list[Any], target: int) -> None:
+    if stack.pop() is not None:
+        frame.it.__setstate__(target)
+
+
+def is_op(frame: Frame, stack: list[Any], arg: None) -> None:
+    right = stack.pop()
+    stack[-1] = stack[-1] is right
+
+
+def is_not(frame: Frame, stack: list[Any], arg: None) -> None:
+    right = stack.pop()
+    stack[-1] = stack[-1] is not right

@@ -1,0 +1,70 @@
+"""What a run may be asked to report and to ask: the interface between the machine and a tracing policy.
+
+Without a policy (``dl.interpret``) the machine asks nobody. With one, every read of state, every write, every call of
+something that is not interpreted Python and every operator on a special type goes through it. A method may raise
+UnsupportedError to refuse; the error then leaves the run at once and user code cannot catch it (see ``refuses``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from types import CodeType
+from typing import Any, Protocol, runtime_checkable
+
+from dynamo_lite.strict.machine.frame import Frame
+
+
+@runtime_checkable
+class Policy(Protocol):
+    """Hooks, called only where a frame has a policy."""
+
+    special_types: Collection[type]
+    """Types whose operators are asked of the policy and never interpreted: tensors, symbolic numbers."""
+
+    def opaque(self, code: CodeType) -> bool:
+        """Whether functions with this code are called natively. Asked once per code object."""
+
+    def call_native(self, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], frame: Frame) -> Any:
+        """Makes a call of something that is not interpreted Python code: C function, class, opaque function."""
+
+    def load_global(self, namespace: dict[str, Any], name: str, value: Any) -> Any:
+        """A global was read; returns the value to use."""
+
+    def load_deref(self, cell: Any, name: str, value: Any) -> Any:
+        """A free variable was read."""
+
+    def load_attr(self, obj: Any, name: str, value: Any) -> Any:
+        """An attribute was read."""
+
+    def load_item(self, container: Any, key: Any, value: Any) -> Any:
+        """An item was read by ``container[key]``."""
+
+    def before_write(self, kind: str, obj: Any, key: Any) -> None:
+        """A write is about to happen. ``kind`` is ``attr``, ``global``, ``deref``, ``item`` or ``content``.
+
+        ``obj`` is what is written (object, namespace, cell, container); ``key`` the name or the key, None for ``content``.
+        """
+
+    def truth(self, value: Any) -> bool:
+        """``bool(value)`` of a special type."""
+
+    def iterate(self, value: Any) -> Any:
+        """``iter(value)`` of a special type."""
+
+    def binary(self, symbol: str, left: Any, right: Any) -> Any:
+        """``left op right`` where one is special; ``symbol`` is Python's, with ``=`` at the end in place."""
+
+    def compare(self, symbol: str, left: Any, right: Any) -> Any:
+        """A rich comparison where one operand is special."""
+
+    def unary(self, symbol: str, value: Any) -> Any:
+        """``-``, ``+``, ``~`` of a special type."""
+
+    def contains(self, container: Any, value: Any) -> bool:
+        """``value in container`` where one is special."""
+
+    def subscript(self, container: Any, key: Any) -> Any:
+        """``container[key]`` where the container, the key or a part of a tuple or slice key is special."""
+
+    def format(self, value: Any, conversion: str | None, spec: str) -> str:
+        """``f"{value!conversion:spec}"`` of a special type."""

@@ -1,0 +1,200 @@
+"""The run loop, and what happens when an exception leaves an instruction."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from opcode import opmap
+from types import CodeType, FrameType, FunctionType, TracebackType
+from typing import Any, Final
+
+from dynamo_lite.strict.machine.code import MACHINE_FILES
+from dynamo_lite.strict.machine.frame import EXIT, Code, Frame, GeneratorFrame, Machine
+from dynamo_lite.strict.machine.routine import INVOKE, advance
+
+_CONTEXT: Final[Any] = BaseException.__dict__["__context__"]
+_TRACEBACK: Final[Any] = BaseException.__dict__["__traceback__"]
+get_context: Final = _CONTEXT.__get__
+set_context: Final = _CONTEXT.__set__
+get_traceback: Final = _TRACEBACK.__get__
+set_traceback: Final = _TRACEBACK.__set__
+
+
+def run(frame: Frame) -> Any:
+    """Runs ``frame`` and what it calls until the exit frame below it is reached; returns its value or raises."""
+    machine = frame.machine
+    error: BaseException | None
+    while True:
+        machine.frame = frame
+        stack = frame.stack
+        try:
+            for handler, arg in frame.it:
+                following = handler(frame, stack, arg)
+                if following is not None:
+                    frame = following
+                    break
+            else:
+                return stack.pop()
+            continue
+        except BaseException as problem:
+            if frame.extra is EXIT:
+                raise
+            error = problem
+        attach_context(error, frame)
+        try:
+            frame = unwind(frame, error)
+        finally:
+            error = None
+
+
+def execute(machine: Machine, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None) -> Any:
+    """Calls ``fn`` from native code: a run of its own on top of the machine's current frame."""
+    outer = machine.frame
+    leave = machine.exit_frame(outer)
+    machine.frame = leave
+    try:
+        frame = INVOKE[0](leave, fn, args, kwargs)
+        return leave.stack.pop() if frame is None else run(frame)
+    finally:
+        machine.frame = outer
+
+
+def attach_context(error: BaseException, frame: Frame) -> None:
+    """Sets ``__context__`` of an exception that C code raised while another one was handled."""
+    handled = frame.handled.current()
+    if handled is not None and handled is not error and get_context(error) is None:
+        chain(error, handled)
+
+
+def chain(error: BaseException, handled: BaseException | None) -> None:
+    """Sets the context as ``raise`` does: the handled exception, without making a cycle."""
+    if handled is None or handled is error:
+        return
+    link = handled
+    while True:
+        context = get_context(link)
+        if context is None:
+            break
+        if context is error:
+            set_context(link, None)
+            break
+        link = context
+    set_context(error, handled)
+
+
+def unwind(frame: Frame, error: BaseException, again: bool = False) -> Frame:
+    """The frame that goes on after an exception in ``frame``; the exit frame raises it out of the run.
+
+    ``again``: a re-raise, for which this frame is in the traceback already.
+    """
+    tb = user_traceback(get_traceback(error))
+    current: Frame | None = frame
+    while current is not None:
+        code = current.code
+        if code is None:
+            set_traceback(error, tb)
+            if current.extra is EXIT:
+                current.it = iter(((_raise_out, error),))  # type: ignore[assignment]
+                return current
+            try:
+                following = advance(current, None, error, None)
+            except BaseException as problem:
+                error = problem
+                tb = user_traceback(get_traceback(error))
+            else:
+                assert following is not None
+                return following
+        else:
+            index = current.index()
+            if not again:
+                tb = TracebackType(tb, shadow_frame(current), code.decoded.offsets[index], code.decoded.line(index))
+            handlers = code.handlers
+            handler = handlers[index] if handlers else None
+            if handler is not None:
+                target, depth, push_index = handler
+                stack = current.stack
+                del stack[code.slots + depth :]
+                if push_index:
+                    stack.append(index)
+                stack.append(error)
+                current.it.__setstate__(target)
+                set_traceback(error, tb)
+                return current
+            if code.suspendable:
+                assert isinstance(current, GeneratorFrame)
+                LEAVE[0](current)
+        again = False
+        current = current.back
+    raise AssertionError("no exit frame below")
+
+
+def _raise_out(frame: Frame, stack: list[Any], error: BaseException) -> None:
+    """The one instruction of an exit frame that an exception has reached."""
+    frame.it = iter(())  # type: ignore[assignment]
+    raise error
+
+
+# what ends a generator whose frame was left by an exception; set by machine.generators
+LEAVE: Final[list[Any]] = []
+
+
+def user_traceback(tb: TracebackType | None) -> TracebackType | None:
+    """The traceback without the machine's own frames."""
+    while tb is not None and tb.tb_frame.f_code.co_filename.startswith(MACHINE_FILES):
+        tb = tb.tb_next
+    link = tb
+    kept = []
+    clean = True
+    while link is not None:
+        if link.tb_frame.f_code.co_filename.startswith(MACHINE_FILES):
+            clean = False
+        else:
+            kept.append(link)
+        link = link.tb_next
+    if clean:
+        return tb
+    rebuilt = None
+    for entry in reversed(kept):
+        rebuilt = TracebackType(rebuilt, entry.tb_frame, entry.tb_lasti, entry.tb_lineno)
+    return rebuilt
+
+
+# calls its first constant, which the copies below replace by sys._getframe
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore", SyntaxWarning)
+    _BODY: Final = compile("1()", "<shadow>", "eval", dont_inherit=True)
+_NOP: Final = opmap["NOP"]
+
+
+def shadow_code(code: Code) -> CodeType:
+    """Code with the name, file and positions of ``code`` that does nothing but hand out its frame."""
+    shadow = code.shadow
+    if shadow is None:
+        original = code.code
+        body = _BODY.co_code
+        padding = bytes((_NOP, 0)) * ((len(original.co_code) - len(body)) // 2)
+        shadow = original.replace(
+            co_code=body + padding,
+            co_consts=tuple(sys._getframe if const == 1 else const for const in _BODY.co_consts),
+            co_names=(),
+            co_varnames=(),
+            co_cellvars=(),
+            co_freevars=(),
+            co_argcount=0,
+            co_posonlyargcount=0,
+            co_kwonlyargcount=0,
+            co_nlocals=0,
+            co_stacksize=_BODY.co_stacksize,
+            co_flags=3,
+            co_exceptiontable=b"",
+        )
+        code.shadow = shadow
+    return shadow
+
+
+def shadow_frame(frame: Frame) -> FrameType:
+    """A real frame object that stands for an interpreted frame in a traceback."""
+    assert frame.code is not None
+    made = FunctionType(shadow_code(frame.code), frame.globals)()
+    assert isinstance(made, FrameType)
+    return made

@@ -1,0 +1,137 @@
+"""Type slots as CPython sees them: looked up on the type along its MRO, never on the object, without running user code.
+
+A slot is *native* when what the type defines for it is C code (or opaque code of ours): then the machine lets C run it.
+Otherwise it is interpreted. What was found is cached by type until some class changes.
+"""
+
+from __future__ import annotations
+
+import types
+import weakref
+from typing import Any, Final
+
+from dynamo_lite.strict.machine.code import code_for
+from dynamo_lite.strict.machine.frame import Frame
+
+mro_of: Final = type.__dict__["__mro__"].__get__  # type: ignore[attr-defined]
+dict_of: Final = type.__dict__["__dict__"].__get__  # type: ignore[attr-defined]
+
+
+class _Missing:
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "<MISSING>"
+
+
+MISSING: Final = _Missing()
+
+# descriptors that are C code through and through, and None ("this operation is blocked")
+NATIVE: Final[frozenset[type]] = frozenset(
+    {
+        types.WrapperDescriptorType,
+        types.MethodDescriptorType,
+        types.ClassMethodDescriptorType,
+        types.BuiltinFunctionType,
+        types.MethodWrapperType,
+        types.GetSetDescriptorType,
+        types.MemberDescriptorType,
+        type(None),
+    }
+)
+
+
+class TypeInfo:
+    """What is known of one type: attributes found along the MRO, slots to interpret, ways to load attributes."""
+
+    __slots__ = ("guard", "names", "plans", "slots")
+
+    def __init__(self, cls: type) -> None:
+        key = id(cls)
+        self.names: dict[str, Any] = {}
+        self.slots: dict[str, Any] = {}
+        self.plans: dict[str, Any] = {}
+        self.guard = weakref.ref(cls, lambda _: INFOS.pop(key, None))
+
+
+INFOS: Final[dict[int, TypeInfo]] = {}
+
+
+def info_of(cls: type) -> TypeInfo:
+    """The record of a type, made at need."""
+    info = INFOS.get(id(cls))
+    if info is None:
+        info = INFOS[id(cls)] = TypeInfo(cls)
+    return info
+
+
+def classes_changed() -> None:
+    """Drops all that is cached: a class was changed, or may have been."""
+    INFOS.clear()
+
+
+def lookup(cls: type, name: str) -> Any:
+    """The attribute in the dictionary of the first class of the MRO that has it, unbound, or MISSING."""
+    names = info_of(cls).names
+    try:
+        return names[name]
+    except KeyError:
+        pass
+    found: Any = MISSING
+    for base in mro_of(cls):
+        namespace = dict_of(base)
+        if name in namespace:
+            found = namespace[name]
+            break
+    names[name] = found
+    return found
+
+
+def lookup_after(cls: type, start: type, name: str) -> Any:
+    """As lookup, but only in the classes that follow ``start`` in the MRO."""
+    mro = mro_of(cls)
+    for position, base in enumerate(mro):
+        if base is start:
+            break
+    else:
+        return MISSING
+    for base in mro[position + 1 :]:
+        namespace = dict_of(base)
+        if name in namespace:
+            return namespace[name]
+    return MISSING
+
+
+def is_native(attribute: Any, frame: Frame) -> bool:
+    """Whether a slot's implementation may be left to C."""
+    kind = type(attribute)
+    if kind in NATIVE:
+        return True
+    if kind is types.FunctionType:
+        return code_for(attribute.__code__, frame.policy).opaque
+    if kind is staticmethod:
+        return is_native(attribute.__func__, frame)
+    return attribute is MISSING
+
+
+def slot(frame: Frame, cls: type, name: str) -> Any:
+    """What the type defines for a slot where that must be interpreted, else None."""
+    slots = info_of(cls).slots
+    try:
+        return slots[name]
+    except KeyError:
+        pass
+    attribute = lookup(cls, name)
+    found = None if is_native(attribute, frame) else attribute
+    slots[name] = found
+    return found
+
+
+def plain_dict(obj: Any) -> dict[str, Any] | None:
+    """The instance dictionary, read without running user code; None where there is none."""
+    for base in mro_of(type(obj)):
+        getset = dict_of(base).get("__dict__")
+        if type(getset) is types.GetSetDescriptorType:
+            found = getset.__get__(obj)
+            return found if isinstance(found, dict) else None
+    return None

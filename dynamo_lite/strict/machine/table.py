@@ -1,0 +1,38 @@
+"""The handler of every instruction."""
+
+from __future__ import annotations
+
+from types import ModuleType
+from typing import Any, Final
+
+from dynamo_lite.strict.decode.instructions import INSTRUCTIONS
+from dynamo_lite.strict.machine import (
+    attributes,
+    build,
+    calls,
+    coroutines,
+    exceptions,
+    generators,
+    items,
+    iteration,
+    matching,
+    modules,
+    names,
+    operators,
+)
+from dynamo_lite.strict.machine.code import HANDLERS
+
+_MODULES: Final[tuple[ModuleType, ...]] = (
+    names, attributes, items, operators, iteration, calls, generators, coroutines, exceptions, build, matching, modules,
+)  # fmt: skip
+
+
+def _handler(op: str) -> Any:
+    name = f"{op}_" if op == "raise" else op
+    found = [vars(module)[name] for module in _MODULES if getattr(vars(module).get(name), "__module__", None) == module.__name__]
+    if len(found) != 1:
+        raise LookupError(f"instruction {op!r} has {len(found)} handlers")
+    return found[0]
+
+
+HANDLERS.update({op: _handler(op) for op in INSTRUCTIONS})

@@ -1,0 +1,120 @@
+"""Frames as user code sees them: ``sys._getframe`` and a generator's ``gi_frame``."""
+
+from __future__ import annotations
+
+import sys
+from types import CellType, FrameType
+from typing import Any, Final
+
+from dynamo_lite.strict.machine.code import MACHINE_FILES
+from dynamo_lite.strict.machine.frame import EXIT, NULL, Frame, cell_value
+
+
+def user_frame(frame: Frame) -> Frame:
+    """The innermost frame of user code at or below ``frame``."""
+    current: Frame | None = frame
+    while current is not None and current.code is None:
+        current = current.back
+    return frame if current is None else current
+
+
+def frame_locals(frame: Frame) -> Any:
+    """The namespace, or a snapshot of the local variables."""
+    if frame.locals is not None:
+        return frame.locals
+    code = frame.code
+    if code is None:
+        return {}
+    found: dict[str, Any] = {}
+    for name, value in zip(code.decoded.slot_names, frame.stack, strict=False):
+        if value is NULL or name.startswith("."):
+            continue
+        if type(value) is CellType and (name in code.code.co_cellvars or name in code.code.co_freevars):
+            value = cell_value(value)
+            if value is NULL:
+                continue
+        found[name] = value
+    return found
+
+
+class FrameView:
+    """An interpreted frame behind the interface of a real one."""
+
+    __slots__ = ("_frame", "f_trace", "f_trace_lines", "f_trace_opcodes")
+
+    def __init__(self, frame: Frame) -> None:
+        self._frame = frame
+        self.f_trace = None
+        self.f_trace_lines = True
+        self.f_trace_opcodes = False
+
+    @property
+    def __class__(self) -> Any:
+        return FrameType
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is FrameView and other._frame is self._frame
+
+    def __hash__(self) -> int:
+        return id(self._frame)
+
+    @property
+    def f_back(self) -> Any:
+        frame = self._frame.back
+        while frame is not None and frame.code is None:
+            if frame.extra is EXIT and (frame.back is None or frame.back.back is None):
+                return _host_frame()
+            frame = frame.back
+        return None if frame is None else FrameView(frame)
+
+    @property
+    def f_code(self) -> Any:
+        assert self._frame.code is not None
+        return self._frame.code.code
+
+    @property
+    def f_globals(self) -> Any:
+        return self._frame.globals
+
+    @property
+    def f_builtins(self) -> Any:
+        from dynamo_lite.strict.machine.names import builtins_of
+
+        return builtins_of(self._frame)
+
+    @property
+    def f_locals(self) -> Any:
+        return frame_locals(self._frame)
+
+    @property
+    def f_lineno(self) -> int:
+        return self._frame.line()
+
+    @property
+    def f_lasti(self) -> int:
+        code = self._frame.code
+        assert code is not None
+        return code.decoded.offsets[max(self._frame.index(), 0)]
+
+    def clear(self) -> None:
+        """As ``frame.clear``: a frame that runs cannot be cleared."""
+        raise RuntimeError("cannot clear an executing frame")
+
+
+_HERE: Final = MACHINE_FILES
+
+
+def _host_frame() -> Any:
+    """The real frame that called the interpreter."""
+    frame: Any = sys._getframe()
+    outermost = None
+    while frame is not None:
+        if frame.f_code.co_filename.startswith(_HERE):
+            outermost = frame
+        frame = frame.f_back
+    return outermost.f_back if outermost is not None else None
+
+
+def view_of(frame: Frame) -> FrameView:
+    """The view of a frame."""
+    return FrameView(frame)
