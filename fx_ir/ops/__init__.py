@@ -1,9 +1,37 @@
-"""The operator table: importing this package declares every operator."""
+"""The operator table: importing this package declares every operator.
 
-from fx_ir.ops import binary, matmul, reshape, splits, unary, views
+One module a family. ``registry`` holds the table and says what a declaration is; ``shapes`` and ``arrays`` what fake
+rules and kernels share.
+"""
+
+from fx_ir.ops import (
+    activation,
+    attention,
+    binary,
+    convert,
+    creation,
+    indexing,
+    joining,
+    matmul,
+    norm,
+    random,
+    reduction,
+    reshape,
+    scatter,
+    sorting,
+    splits,
+    sym,
+    ternary,
+    unary,
+    views,
+)
 from fx_ir.ops.registry import OPS, PACKETS, Operator, Packet, ViewRule, find, infer, register, register_inplace
 
+FAMILIES = (
+    binary, unary, ternary, activation, reduction, matmul, norm, attention, reshape, views, splits, convert, creation,
+    joining, indexing, scatter, sorting, random, sym,
+)  # fmt: skip
+
 __all__ = [
-    "OPS", "PACKETS", "Operator", "Packet", "ViewRule", "binary", "find", "infer", "register", "register_inplace", "reshape",
-    "matmul", "splits", "unary", "views",
+    "FAMILIES", "OPS", "PACKETS", "Operator", "Packet", "ViewRule", "find", "infer", "register", "register_inplace",
 ]  # fmt: skip

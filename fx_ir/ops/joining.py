@@ -1,0 +1,402 @@
+"""Operators that join, repeat and rearrange tensors into new ones."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from fx_ir import fake_context
+from fx_ir.dtypes import bool_, int64, result_type
+from fx_ir.meta import Size, Sizes, TensorMeta
+from fx_ir.ops.arrays import Array, as_array, cast, number_type
+from fx_ir.ops.registry import register, register_inplace
+from fx_ir.ops.reshape import fake_reshape, fake_unsqueeze, same
+from fx_ir.ops.shapes import common_device, elementwise, is_channels_last, is_contiguous, wrap_dim, channels_last_strides
+from fx_ir.ops.views import permuted
+
+# --- cat and stack ---------------------------------------------------------------------------------------------------
+
+
+def _is_legacy_empty(shape: Sizes) -> bool:
+    """A 1-D tensor of size 0 goes with any shape in ``cat``, for old times' sake."""
+    return len(shape) == 1 and type(shape[0]) is int and shape[0] == 0
+
+
+def fake_cat(tensors: Sequence[TensorMeta], dim: int = 0) -> TensorMeta:
+    if not tensors:
+        raise RuntimeError("torch.cat(): expected a non-empty list of Tensors")
+    if any(tensor.ndim == 0 for tensor in tensors):
+        raise RuntimeError("zero-dimensional tensor (at position 0) cannot be concatenated")
+    dtype = result_type(*tensors)
+    kept = [tensor for tensor in tensors if not _is_legacy_empty(tensor.shape)]
+    if not kept:
+        return TensorMeta((0,), dtype, tensors[0].device)
+    first = kept[0]
+    dim = wrap_dim(dim, first.ndim)
+    total: Size = first.shape[dim]
+    shape = list(first.shape)
+    for tensor in kept[1:]:
+        if tensor.ndim != first.ndim:
+            raise RuntimeError(f"Tensors must have same number of dimensions: got {first.ndim} and {tensor.ndim}")
+        for axis in range(first.ndim):
+            shape[axis] = shape[axis] if axis == dim else _equal_size(shape[axis], tensor.shape[axis], axis, dim)
+        total = total + tensor.shape[dim]
+    shape[dim] = total
+    strides = None if all(tensor.is_plain for tensor in kept) else lambda: _cat_strides(tuple(shape), kept)
+    return TensorMeta(tuple(shape), dtype, common_device(kept), strides)
+
+
+def _equal_size(a: Size, b: Size, axis: int, dim: int) -> Size:
+    if same(a, b):
+        return a
+    if a != b:
+        raise RuntimeError(
+            f"Sizes of tensors must match except in dimension {dim}. Expected size {a} but got size {b} for tensor number 1 in "
+            f"the list (dimension {axis})."
+        )
+    return a if type(a) is int else b
+
+
+def _cat_strides(shape: Sizes, tensors: Sequence[TensorMeta]) -> Sizes | None:
+    """Channels last if every operand is, contiguous otherwise."""
+    if all(is_channels_last(tensor) and not is_contiguous(tensor) for tensor in tensors):
+        return channels_last_strides(shape)
+    return None
+
+
+def cat(tensors: Sequence[Array], dim: int = 0) -> Array:
+    kept = [tensor for tensor in tensors if tensor.shape != (0,)] or [tensors[0]]
+    first = kept[0].dtype
+    if any(tensor.dtype is not first for tensor in tensors):
+        dtype = number_type(*tensors)
+        kept = [cast(tensor, dtype) for tensor in kept]
+    return np.concatenate(kept, axis=dim)
+
+
+def fake_stack(tensors: Sequence[TensorMeta], dim: int = 0) -> TensorMeta:
+    if not tensors:
+        raise RuntimeError("stack expects a non-empty TensorList")
+    shape: Sizes = tensors[0].shape
+    for tensor in tensors[1:]:
+        if tensor.ndim != len(shape):
+            raise RuntimeError(f"stack expects each tensor to be equal size, but got {list(shape)} at entry 0 and {list(tensor.shape)} at entry 1")
+        merged: list[Size] = []
+        for a, b in zip(shape, tensor.shape, strict=True):
+            if not same(a, b) and a != b:
+                raise RuntimeError(
+                    f"stack expects each tensor to be equal size, but got {list(shape)} at entry 0 and {list(tensor.shape)} at "
+                    "entry 1"
+                )
+            merged.append(a if type(a) is int else b)
+        shape = tuple(merged)
+    at = wrap_dim(dim, len(shape) + 1)
+    return TensorMeta((*shape[:at], len(tensors), *shape[at:]), result_type(*tensors), common_device(tensors))
+
+
+def stack(tensors: Sequence[Array], dim: int = 0) -> Array:
+    first = tensors[0].dtype
+    if any(tensor.dtype is not first for tensor in tensors):
+        dtype = number_type(*tensors)
+        tensors = [cast(tensor, dtype) for tensor in tensors]
+    return np.ascontiguousarray(np.stack(tensors, axis=dim))
+
+
+def _at_least(rank: int) -> Callable[[Any], Any]:
+    def lift(tensor: Any) -> Any:
+        if len(tensor.shape) >= rank:
+            return tensor
+        shape = (1,) * (rank - len(tensor.shape)) + tuple(tensor.shape)
+        return fake_reshape(tensor, shape) if isinstance(tensor, TensorMeta) else tensor.reshape(shape)
+
+    return lift
+
+
+def _joined(join: Callable[..., Any], lift: Callable[[Any], Any], axis: Callable[[Any], int]) -> Callable[..., Any]:
+    def rule(tensors: Sequence[Any]) -> Any:
+        lifted = [lift(tensor) for tensor in tensors]
+        return join(lifted, axis(lifted[0]))
+
+    return rule
+
+
+def _column(tensor: Any) -> Any:
+    if len(tensor.shape) > 1:
+        return tensor
+    shape = (-1, 1)
+    return fake_reshape(tensor, shape) if isinstance(tensor, TensorMeta) else tensor.reshape(shape)
+
+
+# --- repetition ------------------------------------------------------------------------------------------------------
+
+
+def fake_repeat(self: TensorMeta, repeats: Sequence[Size]) -> TensorMeta:
+    lead = len(repeats) - self.ndim
+    if lead < 0:
+        raise RuntimeError(
+            "Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor"
+        )  # fmt: skip
+    sizes = (1,) * lead + self.shape
+    return TensorMeta(tuple([size * count for size, count in zip(sizes, repeats, strict=True)]), self.dtype, self.device)
+
+
+def repeat(self: Array, repeats: Sequence[int]) -> Array:
+    return np.tile(self, tuple(repeats)) if any(count != 1 for count in repeats) else np.array(self, ndmin=len(repeats))
+
+
+def fake_tile(self: TensorMeta, dims: Sequence[Size]) -> TensorMeta:
+    return fake_repeat(self, [1] * (self.ndim - len(dims)) + list(dims))
+
+
+def tile(self: Array, dims: Sequence[int]) -> Array:
+    return repeat(self, [1] * (self.ndim - len(dims)) + list(dims))
+
+
+def fake_repeat_interleave(self: TensorMeta, repeats: Any, dim: int | None = None, *, output_size: Size | None = None) -> TensorMeta:
+    shape = (self.numel(),) if dim is None else self.shape
+    at = 0 if dim is None else wrap_dim(dim, self.ndim)
+    if isinstance(repeats, TensorMeta):
+        total = fake_repeat_total(repeats, output_size=output_size).shape[0]
+    else:
+        total = shape[at] * repeats
+    return TensorMeta((*shape[:at], total, *shape[at + 1 :]), self.dtype, self.device)
+
+
+def fake_repeat_total(repeats: TensorMeta, *, output_size: Size | None = None) -> TensorMeta:
+    """The indices to repeat: how many depends on data unless the caller says."""
+    size = fake_context.current().unbacked("repeat_interleave", "int", 0) if output_size is None else output_size
+    return TensorMeta((size,), repeats.dtype, repeats.device)
+
+
+def repeat_interleave(self: Array, repeats: Any, dim: int | None = None, *, output_size: int | None = None) -> Array:
+    return np.repeat(self, repeats, axis=dim)
+
+
+def _repeat_total(repeats: Array, *, output_size: int | None = None) -> Array:
+    return np.repeat(np.arange(len(repeats), dtype=repeats.dtype), repeats)
+
+
+# --- order -----------------------------------------------------------------------------------------------------------
+
+
+def fake_flip(self: TensorMeta, dims: Sequence[int]) -> TensorMeta:
+    wrapped = [wrap_dim(dim, self.ndim) for dim in dims]
+    if len(set(wrapped)) != len(wrapped):
+        raise RuntimeError("dim appears multiple times in the list of dims")
+    return elementwise(self.dtype, self)
+
+
+def flip(self: Array, dims: Sequence[int]) -> Array:
+    return np.flip(self, tuple(dims)).copy(order="K") if self.ndim else self.copy()
+
+
+def fake_roll(self: TensorMeta, shifts: Sequence[Size], dims: Sequence[int] = ()) -> TensorMeta:
+    if dims and len(dims) != len(shifts):
+        raise RuntimeError(f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}")
+    return TensorMeta(self.shape, self.dtype, self.device)
+
+
+def roll(self: Array, shifts: Sequence[int], dims: Sequence[int] = ()) -> Array:
+    return np.ascontiguousarray(np.roll(self, tuple(shifts), tuple(dims)) if dims else np.roll(self, shifts[0]))
+
+
+def fake_rot90(self: TensorMeta, k: int = 1, dims: Sequence[int] = (0, 1)) -> TensorMeta:
+    first, second = (wrap_dim(dim, self.ndim) for dim in dims)
+    shape = list(self.shape)
+    if k % 2:
+        shape[first], shape[second] = shape[second], shape[first]
+    return TensorMeta(tuple(shape), self.dtype, self.device)
+
+
+def rot90(self: Array, k: int = 1, dims: Sequence[int] = (0, 1)) -> Array:
+    return np.ascontiguousarray(np.rot90(self, k, tuple(dims)))
+
+
+# --- triangles and diagonals -----------------------------------------------------------------------------------------
+
+
+def fake_triangle(self: TensorMeta, diagonal: Size = 0) -> TensorMeta:
+    if self.ndim < 2:
+        raise RuntimeError("tril: input tensor must have at least 2 dimensions")
+    return TensorMeta(self.shape, self.dtype, self.device)
+
+
+def tril(self: Array, diagonal: int = 0) -> Array:
+    return np.tril(self, diagonal)
+
+
+def triu(self: Array, diagonal: int = 0) -> Array:
+    return np.triu(self, diagonal)
+
+
+def fake_diag_embed(self: TensorMeta, offset: int = 0, dim1: int = -2, dim2: int = -1) -> TensorMeta:
+    ndim = self.ndim + 1
+    first, second = wrap_dim(dim1, ndim), wrap_dim(dim2, ndim)
+    size = self.shape[-1] + abs(offset)
+    rest = iter(self.shape[:-1])
+    return TensorMeta(tuple([size if dim in (first, second) else next(rest) for dim in range(ndim)]), self.dtype, self.device)
+
+
+def diag_embed(self: Array, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Array:
+    ndim = self.ndim + 1
+    first, second = wrap_dim(dim1, ndim), wrap_dim(dim2, ndim)
+    size = self.shape[-1] + abs(offset)
+    result = np.zeros((*self.shape[:-1], size, size), self.dtype)
+    index = np.arange(self.shape[-1])
+    result[..., index + max(-offset, 0), index + max(offset, 0)] = self
+    return np.ascontiguousarray(np.moveaxis(result, (-2, -1), (first, second)))
+
+
+def fake_diag(self: TensorMeta, diagonal: int = 0) -> TensorMeta:
+    from fx_ir.ops.views import fake_diagonal
+
+    if self.ndim == 1:
+        return fake_diag_embed(self, diagonal, 0, 1)
+    if self.ndim != 2:
+        raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {self.ndim}D")
+    return TensorMeta(fake_diagonal(self, diagonal).shape, self.dtype, self.device)
+
+
+def diag(self: Array, diagonal: int = 0) -> Array:
+    return np.array(np.diag(self, diagonal))
+
+
+# --- grids -----------------------------------------------------------------------------------------------------------
+
+
+def fake_meshgrid(tensors: Sequence[TensorMeta], *, indexing: str = "ij") -> list[TensorMeta]:
+    """Expanded views of the operands, exactly as PyTorch makes them."""
+    from fx_ir.ops.reshape import fake_expand
+
+    if indexing not in ("ij", "xy"):
+        raise RuntimeError('torch.meshgrid: indexing must be one of "xy" or "ij", but received: ' + indexing)
+    metas = list(tensors)
+    swap = indexing == "xy" and len(metas) >= 2
+    if swap:
+        metas[0], metas[1] = metas[1], metas[0]
+    sizes: list[Size] = [meta.numel() for meta in metas]
+    grids = []
+    for position, meta in enumerate(metas):
+        shape: list[Size] = [1] * len(metas)
+        shape[position] = sizes[position]
+        grids.append(fake_expand(fake_reshape(meta, shape), sizes))
+    if swap:
+        order = [1, 0, *range(2, len(metas))]
+        grids = [permuted(grid, order) for grid in grids]
+        grids[0], grids[1] = grids[1], grids[0]
+    return grids
+
+
+def meshgrid(tensors: Sequence[Array], *, indexing: str = "ij") -> list[Array]:
+    return [as_array(grid) for grid in np.meshgrid(*tensors, indexing=indexing, copy=False)]
+
+
+def fake_cartesian(tensors: Sequence[TensorMeta]) -> TensorMeta:
+    if len(tensors) == 1:
+        return tensors[0].like()
+    total = functools.reduce(lambda product, tensor: product * tensor.numel(), tensors, 1)
+    return TensorMeta((total, len(tensors)), result_type(*tensors), tensors[0].device)
+
+
+def cartesian_prod(tensors: Sequence[Array]) -> Array:
+    if len(tensors) == 1:
+        return tensors[0].copy()
+    return np.stack([grid.reshape(-1) for grid in np.meshgrid(*tensors, indexing="ij")], axis=-1)
+
+
+# --- differences -----------------------------------------------------------------------------------------------------
+
+
+def fake_diff(self: TensorMeta, n: int = 1, dim: int = -1, prepend: TensorMeta | None = None, append: TensorMeta | None = None) -> TensorMeta:
+    dim = wrap_dim(dim, self.ndim)
+    whole = fake_cat([part for part in (prepend, self, append) if part is not None], dim)
+    from solver.sym import sym_max
+
+    size = sym_max(whole.shape[dim] - n, 0)
+    return TensorMeta((*whole.shape[:dim], size, *whole.shape[dim + 1 :]), whole.dtype, whole.device)
+
+
+def diff(self: Array, n: int = 1, dim: int = -1, prepend: Array | None = None, append: Array | None = None) -> Array:
+    whole = np.concatenate([part for part in (prepend, self, append) if part is not None], axis=dim)
+    if whole.dtype == np.bool_:
+        for _ in range(n):
+            whole = np.diff(whole, axis=dim)
+        return whole
+    return np.diff(whole, n, axis=dim)
+
+
+def fake_complex(real: TensorMeta, imag: TensorMeta) -> TensorMeta:
+    if real.dtype is not imag.dtype:
+        raise RuntimeError(f"Expected object of scalar type {real.dtype.name} but got scalar type {imag.dtype.name}")
+    return elementwise(real.dtype.to_complex(), real, imag)
+
+
+def make_complex(real: Array, imag: Array) -> Array:
+    return as_array(real + 1j * imag).astype(np.complex128 if real.dtype == np.float64 else np.complex64, copy=False)
+
+
+def polar(abs: Array, angle: Array) -> Array:
+    return make_complex(abs * np.cos(angle), abs * np.sin(angle))
+
+
+def _declare() -> None:
+    for name in ("cat", "concat", "concatenate"):
+        register(f"aten::{name}(Tensor[] tensors, int dim=0) -> Tensor", fake=fake_cat, kernel=cat)
+    register("aten::stack(Tensor[] tensors, int dim=0) -> Tensor", fake=fake_stack, kernel=stack)
+    joins: list[tuple[str, Any, Any]] = [
+        ("hstack", _at_least(1), lambda tensor: 0 if len(tensor.shape) == 1 else 1),
+        ("vstack", _at_least(2), lambda tensor: 0),
+        ("column_stack", _column, lambda tensor: 1),
+    ]
+    for name, lift, axis in joins:
+        register(
+            f"aten::{name}(Tensor[] tensors) -> Tensor", fake=_joined(fake_cat, lift, axis), kernel=_joined(cat, lift, axis)
+        )
+    register("aten::repeat(Tensor self, SymInt[] repeats) -> Tensor", fake=fake_repeat, kernel=repeat)
+    register("aten::tile(Tensor self, SymInt[] dims) -> Tensor", fake=fake_tile, kernel=tile)
+    for overload, kind in (("self_int", "SymInt"), ("self_Tensor", "Tensor")):
+        register(
+            f"aten::repeat_interleave.{overload}(Tensor self, {kind} repeats, int? dim=None, *, SymInt? output_size=None) -> Tensor",
+            fake=fake_repeat_interleave,
+            kernel=repeat_interleave,
+        )
+    register(
+        "aten::repeat_interleave.Tensor(Tensor repeats, *, SymInt? output_size=None) -> Tensor",
+        fake=fake_repeat_total,
+        kernel=_repeat_total,
+    )
+    register("aten::flip(Tensor self, int[] dims) -> Tensor", fake=fake_flip, kernel=flip)
+    register("aten::roll(Tensor self, SymInt[1] shifts, int[1] dims=[]) -> Tensor", fake=fake_roll, kernel=roll)
+    register("aten::rot90(Tensor self, int k=1, int[] dims=[0, 1]) -> Tensor", fake=fake_rot90, kernel=rot90)
+    for name, kernel in (("tril", tril), ("triu", triu)):
+        register(f"aten::{name}(Tensor self, SymInt diagonal=0) -> Tensor", fake=fake_triangle, kernel=kernel)
+        register_inplace(f"aten::{name}_(Tensor(a!) self, SymInt diagonal=0) -> Tensor(a!)", f"aten::{name}")
+    _declare_grids()
+
+
+def _declare_grids() -> None:
+    register("aten::diag(Tensor self, int diagonal=0) -> Tensor", fake=fake_diag, kernel=diag)
+    register(
+        "aten::diag_embed(Tensor self, int offset=0, int dim1=-2, int dim2=-1) -> Tensor",
+        fake=fake_diag_embed,
+        kernel=diag_embed,
+    )
+    register("aten::meshgrid(Tensor[] tensors) -> Tensor[]", fake=fake_meshgrid, kernel=meshgrid)
+    register(
+        "aten::meshgrid.indexing(Tensor[] tensors, *, str indexing) -> Tensor[]", fake=fake_meshgrid, kernel=meshgrid
+    )
+    register("aten::cartesian_prod(Tensor[] tensors) -> Tensor", fake=fake_cartesian, kernel=cartesian_prod)
+    register(
+        "aten::diff(Tensor self, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None) -> Tensor",
+        fake=fake_diff,
+        kernel=diff,
+    )
+    register("aten::complex(Tensor real, Tensor imag) -> Tensor", fake=fake_complex, kernel=make_complex)
+    register("aten::polar(Tensor abs, Tensor angle) -> Tensor", fake=fake_complex, kernel=polar)
+
+
+_declare()
+
+__all__ = ["bool_", "fake_unsqueeze", "int64"]
