@@ -45,6 +45,8 @@ def build_map(frame: Frame, stack: list[Any], count: int) -> None:
         stack.append({flat[i]: flat[i + 1] for i in range(0, 2 * count, 2)})
     else:
         stack.append({})
+    if frame.policy is not None:
+        frame.policy.made(stack[-1])
 
 
 def build_const_key_map(frame: Frame, stack: list[Any], count: int) -> None:
@@ -52,6 +54,8 @@ def build_const_key_map(frame: Frame, stack: list[Any], count: int) -> None:
     value = dict(zip(keys, stack[-count:], strict=True))
     del stack[-count:]
     stack.append(value)
+    if frame.policy is not None:
+        frame.policy.made(value)
 
 
 def build_string(frame: Frame, stack: list[Any], count: int) -> None:

@@ -457,3 +457,8 @@ def is_op(frame: Frame, stack: list[Any], arg: None) -> None:
 def is_not(frame: Frame, stack: list[Any], arg: None) -> None:
     right = stack.pop()
     stack[-1] = stack[-1] is not right
+
+
+NATIVE_BINARY: Final = _NATIVE
+NATIVE_COMPARE: Final = {symbol: native for symbol, (_, _, native) in _COMPARE.items()}
+NATIVE_UNARY: Final = {symbol: native for symbol, (_, native) in _UNARY.items()}

@@ -2,7 +2,7 @@
 
 Without a policy (``dl.interpret``) the machine asks nobody. With one, every read of state, every write, every call of
 something that is not interpreted Python and every operator on a special type goes through it. A method may raise
-UnsupportedError to refuse; the error then leaves the run at once and user code cannot catch it (see ``refuses``).
+UnsupportedError to refuse; the error then leaves the run at once and user code cannot catch it (see ``uncatchable``).
 """
 
 from __future__ import annotations
@@ -20,6 +20,12 @@ class Policy(Protocol):
 
     special_types: Collection[type]
     """Types whose operators are asked of the policy and never interpreted: tensors, symbolic numbers."""
+
+    uncatchable: tuple[type[BaseException], ...]
+    """Exceptions that no handler of the user's, not even ``finally``, gets to see: refusals end the run."""
+
+    def made(self, value: Any) -> None:
+        """A dict or a class instance was made by an instruction: it is fresh."""
 
     def opaque(self, code: CodeType) -> bool:
         """Whether functions with this code are called natively. Asked once per code object."""

@@ -88,6 +88,7 @@ def unwind(frame: Frame, error: BaseException, again: bool = False) -> Frame:
     ``again``: a re-raise, for which this frame is in the traceback already.
     """
     tb = user_traceback(get_traceback(error))
+    refused = frame.policy is not None and isinstance(error, frame.policy.uncatchable)
     current: Frame | None = frame
     while current is not None:
         code = current.code
@@ -96,6 +97,10 @@ def unwind(frame: Frame, error: BaseException, again: bool = False) -> Frame:
             if current.extra is EXIT:
                 current.it = iter(((_raise_out, error),))  # type: ignore[assignment]
                 return current
+            if refused:
+                current.extra.close()
+                current = current.back
+                continue
             try:
                 following = advance(current, None, error, None)
             except BaseException as problem:
@@ -110,7 +115,7 @@ def unwind(frame: Frame, error: BaseException, again: bool = False) -> Frame:
                 tb = TracebackType(tb, shadow_frame(current), code.decoded.offsets[index], code.decoded.line(index))
             handlers = code.handlers
             handler = handlers[index] if handlers else None
-            if handler is not None:
+            if handler is not None and not refused:
                 target, depth, push_index = handler
                 stack = current.stack
                 del stack[code.slots + depth :]

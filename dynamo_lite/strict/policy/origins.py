@@ -1,0 +1,253 @@
+"""Where outside objects come from, and what was read of them: assumptions as data, and as one fast check.
+
+An *origin* is a path of reads from a root: the module under capture, a global namespace, a closure cell. Objects get one when
+they are loaded from an object that has one. A plain value read from such an object is burned in, and recorded once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
+from typing import Any, Final, Literal
+
+from fx_ir.provenance import Assumption, AssumptionKind
+from solver.errors import Location
+
+StepKind = Literal["attr", "item", "cell"]
+PLAIN: Final = frozenset({int, float, complex, bool, str, bytes, type(None)})
+_REGISTRIES: Final = ("_modules", "_parameters", "_buffers", "__dict__")
+_BY_IDENTITY: Final = (FunctionType, BuiltinFunctionType, type)
+LIMIT: Final = 1000  # items of a container whose origins are kept
+
+
+@dataclass(slots=True)
+class Origin:
+    """How an object is reached: ``step`` from ``parent``, or a root (parent None, ``step`` its name)."""
+
+    value: Any  # kept alive, so that its id stays its own
+    parent: Origin | None
+    kind: StepKind
+    step: Any
+
+    def path(self) -> str:
+        """Readable text: ``self.layers.0.scale``."""
+        parent = self.parent
+        if parent is None:
+            return str(self.step)
+        before = parent.path()
+        if self.kind == "cell":
+            return before
+        if self.kind == "attr":
+            return before if self.step in _REGISTRIES else f"{before}{_dot(before)}{self.step}"
+        if parent.parent is None and before.endswith(":"):
+            return f"{before}{self.step}"
+        if parent.kind == "attr" and parent.step in _REGISTRIES:
+            return f"{before}.{self.step}"
+        return f"{before}[{self.step!r}]"
+
+
+def _dot(before: str) -> str:
+    return "" if before.endswith(":") else "."
+
+
+@dataclass(slots=True)
+class Read:
+    """A value burned in."""
+
+    origin: Origin  # of the owner
+    kind: StepKind
+    step: Any
+    value: Any
+    meaning: AssumptionKind
+    location: Location | None
+
+    def path(self) -> str:
+        return Origin(None, self.origin, self.kind, self.step).path()
+
+
+def _holds(owner: Any, name: str, value: Any) -> bool:
+    """Whether ``value`` lies in the owner's own namespace. Asks no code of the owner's."""
+    if type(owner) is ModuleType or issubclass(type(owner), type):
+        return True
+    try:
+        return object.__getattribute__(owner, "__dict__").get(name) is value  # type: ignore[no-any-return]
+    except AttributeError:
+        return False
+
+
+class Origins:
+    """The origins and the reads of one capture."""
+
+    __slots__ = ("_known", "_reads", "locate", "roots")
+
+    def __init__(self, locate: Callable[[], Location | None]) -> None:
+        self._known: dict[int, Origin] = {}
+        self._reads: dict[tuple[int, StepKind, Any], Read] = {}
+        self.roots: dict[str, Origin] = {}
+        self.locate = locate
+
+    def root(self, name: str, value: Any) -> Origin:
+        """Makes ``value`` a root called ``name``."""
+        found = self._known.get(id(value))
+        if found is None:
+            found = self._known[id(value)] = Origin(value, None, "attr", name)
+            self.roots[name] = found
+        return found
+
+    def place(self, value: Any, parent: Origin, kind: StepKind, step: Any) -> Origin:
+        """Gives ``value`` an origin unless it has one."""
+        found = self._known.get(id(value))
+        if found is None:
+            found = self._known[id(value)] = Origin(value, parent, kind, step)
+        return found
+
+    def of(self, value: Any) -> Origin | None:
+        """The origin of an outside object; None for a fresh or unknown one."""
+        return self._known.get(id(value))
+
+    def is_outside(self, value: Any) -> bool:
+        """True for an object that was reached from outside."""
+        return id(value) in self._known
+
+    def read(self, owner: Any, kind: StepKind, step: Any, value: Any) -> None:
+        """``value`` was read from ``owner``: burned in if it is plain, an origin of its own otherwise."""
+        origin = self._known.get(id(owner))
+        if origin is None:
+            return
+        self.read_from(origin, kind, step, value)
+
+    def read_from(self, origin: Origin, kind: StepKind, step: Any, value: Any) -> None:
+        """As :meth:`read`, from an owner whose origin is known."""
+        cls = type(value)
+        if cls in PLAIN:
+            self._record(origin, kind, step, value, "value")
+            return
+        if id(value) in self._known:
+            return
+        if cls is ModuleType:
+            self.place(value, origin, kind, step)
+            return
+        if cls is MethodType:
+            return
+        if issubclass(cls, _BY_IDENTITY):
+            if kind == "attr" and not _holds(origin.value, step, value):
+                return  # found on the class of the owner, where assigning to the owner would be seen
+            self._record(origin, kind, step, value, "identity")
+            self.place(value, origin, kind, step)
+            return
+        made = self.place(value, origin, kind, step)
+        if cls in (tuple, list, set, frozenset, dict):
+            self._container(made, kind, step, value, origin)
+
+    def _container(self, made: Origin, kind: StepKind, step: Any, value: Any, origin: Origin) -> None:
+        if made.kind == "attr" and made.step in _REGISTRIES or len(value) > LIMIT:
+            return
+        items: Iterator[tuple[Any, Any]]
+        if isinstance(value, dict):
+            items = iter(value.items())
+        elif isinstance(value, (list, tuple)):
+            items = iter(enumerate(value))
+        else:
+            if all(type(item) in PLAIN for item in value):
+                self._record(origin, kind, step, value.copy(), "value")
+            return
+        self._record(made, "attr", "__len__", len(value), "length")
+        for key, item in items:
+            if type(key) in PLAIN:
+                self.read_from(made, "item", key, item)
+
+    def _record(self, origin: Origin, kind: StepKind, step: Any, value: Any, meaning: AssumptionKind) -> None:
+        try:
+            key = (id(origin.value), kind, step)
+            if key not in self._reads:
+                self._reads[key] = Read(origin, kind, step, value, meaning, self.locate())
+        except TypeError:  # a step that cannot be hashed is no plain step
+            return
+
+    def assumptions(self) -> list[Assumption]:
+        """What was burned in, as data."""
+        found: list[Assumption] = []
+        for read in self._reads.values():
+            expected = read.value
+            path = read.path()
+            if read.meaning == "identity":
+                expected = f"{getattr(expected, '__module__', '')}.{getattr(expected, '__qualname__', '')}"
+            if read.meaning == "length":
+                path = read.origin.path()
+            found.append(Assumption(path, expected, read.meaning, read.location))
+        return found
+
+    def reads(self) -> list[Read]:
+        """The reads, in order."""
+        return list(self._reads.values())
+
+
+def write_live_check(origins: Origins, module: Any) -> Callable[[Any], str | None]:
+    """One function that walks from a module (and the globals and cells read) to every burned-in value and compares."""
+    return _LiveWriter(origins, module).compile()
+
+
+class _LiveWriter:
+    def __init__(self, origins: Origins, module: Any) -> None:
+        self.origins = origins
+        self.module = module
+        self.lines: list[str] = []
+        self.values: dict[str, Any] = {}
+        self.names: dict[int, str] = {}
+
+    def owner(self, origin: Origin) -> str:
+        """The local variable that holds the object of an origin."""
+        found = self.names.get(id(origin))
+        if found is not None:
+            return found
+        name = f"o{len(self.names)}"
+        if origin.parent is None:
+            if origin.value is self.module:
+                name = "module"
+            else:
+                self.values[name] = origin.value
+        else:
+            self.lines.append(f"{name} = {self.step(self.owner(origin.parent), origin.parent, origin.kind, origin.step)}")
+        self.names[id(origin)] = name
+        return name
+
+    def step(self, owner: str, origin: Origin, kind: StepKind, step: Any) -> str:
+        if kind == "item":
+            return f"{owner}[{self.constant(step)}]"
+        if kind == "cell":
+            return f"{owner}.cell_contents"
+        if step.isidentifier():
+            return f"{owner}.{step}"
+        return f"getattr({owner}, {step!r})"
+
+    def constant(self, value: Any) -> str:
+        if type(value) in (int, str, bool) or value is None:
+            return repr(value)
+        name = f"c{len(self.values)}"
+        self.values[name] = value
+        return name
+
+    def compile(self) -> Callable[[Any], str | None]:
+        for read in self.origins.reads():
+            owner = self.owner(read.origin)
+            if read.meaning == "length":
+                found, test = f"len({owner})", f"!= {read.value}"
+            else:
+                found = self.step(owner, read.origin, read.kind, read.step)
+                value = read.value
+                if value is None or type(value) is bool or read.meaning == "identity":
+                    test = f"is not {self.constant(value)}"
+                elif type(value) is float and value != value:
+                    continue
+                else:
+                    test = f"!= {self.constant(value)}"
+            self.lines.append(f"if {found} {test}: return {read.path()!r}")
+        body = self.lines or ["pass"]
+        text = ["def check(module):", " try:", *[f"  {line}" for line in body]]
+        text += [" except (AttributeError, KeyError, IndexError, ValueError, TypeError) as error:", "  return str(error)"]
+        exec(compile("\n".join(text), "<live check>", "exec"), self.values)
+        check: Callable[[Any], str | None] = self.values["check"]
+        return check
+
+

@@ -1,0 +1,69 @@
+"""Running a function under a policy, and asking where the running program is."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from dynamo_lite.strict import builtins as replacements
+from dynamo_lite.strict.machine import table
+from dynamo_lite.strict.machine.current import exchange, peek
+from dynamo_lite.strict.machine.frame import Frame, Machine
+from dynamo_lite.strict.machine.policy import Policy
+from dynamo_lite.strict.machine.run import execute, get_traceback, set_traceback, user_traceback
+from dynamo_lite.strict.machine.slots import classes_changed
+from solver.errors import Location
+
+assert table and replacements
+
+
+def run_traced(policy: Policy, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Calls ``fn`` interpreted under ``policy`` on a machine of its own; the thread's machine is put back after it."""
+    machine = Machine(policy)
+    before = exchange(machine)
+    limit = sys.getrecursionlimit()
+    machine.limit = limit
+    classes_changed()
+    sys.setrecursionlimit(limit * 8)
+    try:
+        return execute(machine, fn, args, kwargs or None)
+    except BaseException as problem:
+        set_traceback(problem, user_traceback(get_traceback(problem)))
+        raise
+    finally:
+        sys.setrecursionlimit(limit)
+        exchange(before)
+        classes_changed()
+
+
+def _frames() -> list[Frame]:
+    machine = peek()
+    found: list[Frame] = []
+    frame = None if machine is None else machine.frame
+    while frame is not None:
+        if frame.code is not None:
+            found.append(frame)
+        frame = frame.back
+    return found
+
+
+def _locate(frame: Frame) -> Location:
+    assert frame.code is not None
+    return Location(frame.code.code.co_filename, frame.line(), frame.code.code.co_qualname)
+
+
+def location() -> Location | None:
+    """The line of user code that the thread's machine is running, or None."""
+    machine = peek()
+    frame = None if machine is None else machine.frame
+    while frame is not None:
+        if frame.code is not None:
+            return _locate(frame)
+        frame = frame.back
+    return None
+
+
+def stack() -> list[Location]:
+    """The lines of all interpreted frames, innermost first."""
+    return [_locate(frame) for frame in _frames()]
