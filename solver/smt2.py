@@ -103,7 +103,7 @@ class Encoder:
             assert isinstance(condition, BoolExpr)
             yes, no = (self.sum(part) for part in polys)
             self.definitions.append(f"(= {name} (ite {self.condition(condition)} {yes} {no}))")
-        else:
+        elif kind == "opaque":
             self.open.append(str(args[0]))
 
     def _define_floor(self, name: str, dividend: Poly, divisor: Poly) -> None:

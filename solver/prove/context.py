@@ -205,6 +205,19 @@ class Context(Normalizer):
                 self.high[atom] = (bound, mask)
         self.forget()
         self._check_range(atom)
+        self._open_range(atom, bound, coefficient > 0, mask)
+
+    def _open_range(self, index: int, bound: int, below: bool, mask: int) -> None:
+        """A bound of a compound atom is one of its parts: ``min(p, q) >= k`` of both, ``p // d <= k`` of ``p``."""
+        atom = self.algebra.atoms[index]
+        if atom.kind == ("min" if below else "max"):
+            for part in atom.args:
+                self._take_nonnegative(part.shift(-bound) if below else (-part).shift(bound), mask)
+        elif atom.kind == "floor" and atom.args[1].is_constant() and atom.args[1].constant > 0:
+            dividend, d = atom.args[0], atom.args[1].constant
+            self._take_nonnegative(
+                dividend.shift(-d * bound) if below else (-dividend).shift(d * bound + d - 1), mask
+            )
 
     def _check_range(self, atom: int) -> None:
         outer, self.mask = self.mask, 0

@@ -16,6 +16,7 @@ from solver.problem import Condition
 from solver.prove.context import MAX_CASES, Context
 from solver.prove.normal import TooLarge
 from solver.prove.points import Point, Sampler
+from solver.prove.residues import residue_cases
 from solver.prove.signs import FUEL
 from solver.prove.world import World, goal_of
 
@@ -109,7 +110,11 @@ class Engine:
         refuted = self._by_sampling(cone, expr)
         if refuted is not None:
             return refuted
-        return self._by_enumeration(cone, expr) or self._by_z3(cone, context, expr, goal)
+        return (
+            self._by_residues(cone, context, goal)
+            or self._by_enumeration(cone, expr)
+            or self._by_z3(cone, context, expr, goal)
+        )
 
     def fast_proof(self, context: Context, goal: BoolExpr, cases: int = MAX_CASES) -> int | None:
         """The mask of what a proof by normal form rests on, or None."""
@@ -168,6 +173,19 @@ class Engine:
             if point is not None and (why := point.problem_with(expr)) is not None:
                 return Outcome("refuted", "enumeration", point=point, reason=why)
         return Outcome("proved", "enumeration", sum(1 << bit for bit in self.world.bits(cone)))
+
+    def _by_residues(self, cone: frozenset[int], context: Context, goal: BoolExpr) -> Outcome | None:
+        """Proof for each remainder of a symbol by what divisions of it divide by: there floors are linear."""
+        found = residue_cases(context, goal)
+        if found is None:
+            return None
+        mask = 0
+        for case in found:
+            proof = self.fast_proof(context.assume([(case, 0)]), goal)
+            if proof is None:
+                return None
+            mask |= proof
+        return Outcome("proved", "residues", mask)
 
     def _by_z3(self, cone: frozenset[int], context: Context, expr: BoolExpr, goal: BoolExpr) -> Outcome:
         from solver.prove.z3_backend import ask

@@ -160,7 +160,7 @@ class Normalizer(Signs):
         if divisor.is_constant():
             value = divisor.constant
             if value == 0:
-                return self.algebra.atom("floor", dividend, divisor, over=(dividend,))
+                return self.algebra.atom("undefined", dividend, over=(dividend,))
             if value < 0:
                 dividend, value = -dividend, -value
             return dividend if value == 1 else self._by_number(dividend, value)

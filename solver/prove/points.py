@@ -137,6 +137,21 @@ class Sampler:
         point = Point(values, parameters or {})
         return point if all(point.holds(condition) for condition in self.conditions) else None
 
+    def hinted_point(self) -> Point | None:
+        """The example, where hints give all parameters and the premises admit it."""
+        parameters = self._hinted()
+        return None if parameters is None else self.make(parameters)
+
+    def parameter_of(self, name: str) -> int | None:
+        """The parameter that alone makes a symbol, scaled and shifted; None where there is no single one."""
+        monos = [mono for mono in self._solved[name].terms if mono]
+        return monos[0][0] if len(monos) == 1 and len(monos[0]) == 1 and monos[0][0] in self.free else None
+
+    def limits(self, atom: int) -> tuple[int | None, int | None]:
+        """The range of a parameter, as far as it is stated."""
+        low, high = self.context.low.get(atom), self.context.high.get(atom)
+        return (None if low is None else low[0]), (None if high is None else high[0])
+
     # -- which parameters to try ---------------------------------------------------------------------------------
 
     def _generate(self) -> Iterator[dict[int, int]]:

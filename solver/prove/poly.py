@@ -185,7 +185,8 @@ def _order(mono: Mono) -> tuple[int, Mono]:
 
 
 class Atom:
-    """One interned term. ``kind`` is ``symbol``, ``floor``, ``max``, ``min``, ``choice`` or ``opaque``."""
+    """One interned term. ``kind`` is ``symbol``, ``floor``, ``max``, ``min``, ``choice``, ``opaque``
+    or ``undefined`` (a division by the constant 0)."""
 
     __slots__ = ("args", "depth", "index", "kind", "symbols")
 

@@ -81,6 +81,10 @@ class World:
         """The groups of symbols that an expression touches."""
         return frozenset(self._group[name] for name in free_symbols(expr))
 
+    def group_of(self, name: str) -> int:
+        """The group of a symbol."""
+        return self._group[name]
+
     def groups(self) -> list[frozenset[int]]:
         """Every group that has premises, each alone."""
         return [frozenset((group,)) for group in sorted(self._members)]
