@@ -1,0 +1,246 @@
+"""CPython's own tests under ``dl.interpret``.
+
+``python -m tests.cpython.run MODULE…`` runs modules of the installed ``test`` package twice in processes of their own, natively
+and with every test method interpreted, and prints how many tests that pass natively pass interpreted too.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import importlib.util
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+import warnings
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import FrameType
+from typing import Any, Final
+
+ROOT: Final = Path(__file__).resolve().parents[2]
+SECONDS: Final = 10
+
+FIRST_TEN: Final = (
+    "grammar", "scope", "generators", "with", "except_star", "patma", "descr", "class", "listcomps", "named_expressions",
+)  # fmt: skip
+MODULES: Final = (
+    "generators", "yield_from", "with", "contextlib", "contextlib_async", "except_star", "exceptions", "raise",
+    "exception_group", "patma", "scope", "named_expressions", "call", "keywordonlyarg", "positional_only_arg", "descr",
+    "super", "property", "decorators", "fstring", "grammar", "listcomps", "setcomps", "dictcomps", "genexps", "class",
+    "metaclass", "coroutines", "asyncgen", "dataclasses", "enum", "functools", "itertools", "enumerate", "operator",
+    "iter", "iterlen", "range", "slice", "sort", "tuple", "list", "dict", "set", "bool", "int", "float", "compare",
+    "richcmp", "binop", "augassign", "unary", "unpack", "unpack_ex", "builtin", "collections", "defaultdict", "deque",
+    "typing", "types", "type_params", "funcattrs", "weakref", "copy", "inspect",
+)  # fmt: skip
+
+
+@dataclass
+class Outcome:
+    """Results by test id: ``ok``, ``skip``, or the last line of what went wrong; and seconds."""
+
+    results: dict[str, str] = field(default_factory=dict)
+    seconds: dict[str, float] = field(default_factory=dict)
+    crashed: str = ""
+
+
+class TooSlow(BaseException):
+    """A test took longer than it may."""
+
+
+class _Result(unittest.TestResult):
+    def __init__(self, outcome: Outcome, path: str) -> None:
+        super().__init__()
+        self.outcome = outcome
+        self.path = path
+        self.begun = 0.0
+
+    def startTest(self, test: unittest.TestCase) -> None:  # noqa: N802
+        super().startTest(test)
+        self.outcome.results[test.id()] = "ok"
+        self.begun = time.perf_counter()
+        self.save(test.id())
+        signal.setitimer(signal.ITIMER_REAL, SECONDS)
+
+    def stopTest(self, test: unittest.TestCase) -> None:  # noqa: N802
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        self.outcome.seconds[test.id()] = time.perf_counter() - self.begun
+        super().stopTest(test)
+
+    def save(self, running: str) -> None:
+        """Written before each test, so that a crash of the process costs that test alone."""
+        data = {"results": {**self.outcome.results, running: "crash"}, "seconds": self.outcome.seconds}
+        Path(self.path).write_text(json.dumps(data))
+
+    def _bad(self, test: unittest.TestCase, err: Any) -> None:
+        text = f"{err[0].__name__}: {err[1]}".strip().splitlines()
+        self.outcome.results[test.id().split(" ")[0]] = (text or ["?"])[0][:200]
+        if os.environ.get("TRACE"):
+            import traceback
+
+            sys.__stderr__.write(f"--- {test.id()}\n" + "".join(traceback.format_exception(*err)))  # type: ignore[union-attr]
+
+    def addError(self, test: unittest.TestCase, err: Any) -> None:  # noqa: N802
+        self._bad(test, err)
+
+    def addFailure(self, test: unittest.TestCase, err: Any) -> None:  # noqa: N802
+        self._bad(test, err)
+
+    def addSubTest(self, test: unittest.TestCase, subtest: unittest.TestCase, err: Any) -> None:  # noqa: N802
+        if err is not None:
+            self._bad(test, err)
+
+    def addSkip(self, test: unittest.TestCase, reason: str) -> None:  # noqa: N802
+        self.outcome.results[test.id()] = "skip"
+
+    def addUnexpectedSuccess(self, test: unittest.TestCase) -> None:  # noqa: N802
+        self.outcome.results[test.id()] = "unexpected success"
+
+
+def _alarm(signum: int, frame: FrameType | None) -> None:
+    signal.setitimer(signal.ITIMER_REAL, 1)
+    raise TooSlow(f"over {SECONDS} s")
+
+
+def _flatten(suite: Any) -> list[unittest.TestCase]:
+    if isinstance(suite, unittest.TestCase):
+        return [suite]
+    return [test for inner in suite for test in _flatten(inner)]
+
+
+def run_here(module: str, interpreted: bool, wanted: list[str], skip: set[str], path: str) -> None:
+    """Runs a module's tests in this process; results go to the file ``path``."""
+    warnings.simplefilter("ignore")
+    if interpreted:
+        from dynamo_lite.strict.interpret import interpret
+
+        def call(self: unittest.TestCase, method: Any) -> Any:
+            return interpret(method)()
+
+        unittest.TestCase._callTestMethod = call  # type: ignore[attr-defined]
+    signal.signal(signal.SIGALRM, _alarm)
+    outcome = Outcome()
+    result = _Result(outcome, path)
+    loaded = importlib.import_module(f"test.test_{module}")
+    tests = _flatten(unittest.defaultTestLoader.loadTestsFromModule(loaded))
+    tests = [test for test in tests if test.id() not in skip and "doctest" not in type(test).__module__]
+    if wanted:
+        tests = [test for test in tests if any(each in test.id() for each in wanted)]
+    os.chdir(tempfile.mkdtemp())
+    real, sys.stdout = sys.stdout, io.StringIO()
+    try:
+        suite = unittest.TestSuite(tests)
+        while True:
+            try:
+                suite.run(result)
+                break
+            except (TooSlow, KeyboardInterrupt) as error:
+                signal.setitimer(signal.ITIMER_REAL, 0)
+                running = list(outcome.results)[-1] if outcome.results else ""
+                outcome.results[running] = f"{type(error).__name__}: {error}"
+                suite = unittest.TestSuite([t for t in tests if t.id() not in outcome.results])
+    finally:
+        sys.stdout = real
+        signal.setitimer(signal.ITIMER_REAL, 0)
+    Path(path).write_text(json.dumps({"results": outcome.results, "seconds": outcome.seconds}))
+
+
+def run_apart(module: str, interpreted: bool, wanted: tuple[str, ...] = (), timeout: float = 900) -> Outcome:
+    """Runs a module's tests in a process of its own; a crash is charged to the test that was running."""
+    total = Outcome()
+    skip: list[str] = []
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "out.json"
+        for _ in range(12):
+            job = json.dumps([module, interpreted, list(wanted), skip, str(path)])
+            command = [sys.executable, "-m", "tests.cpython.run", "--job", job]
+            try:
+                done = subprocess.run(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=None if os.environ.get("TRACE") else subprocess.PIPE, text=True, timeout=timeout)
+                code, note = done.returncode, (done.stderr or "")[-400:]
+            except subprocess.TimeoutExpired:
+                code, note = 1, "timeout"
+            if not path.exists():
+                total.crashed = note
+                return total
+            data = json.loads(path.read_text())
+            path.unlink()
+            total.results.update(data["results"])
+            total.seconds.update(data["seconds"])
+            if code == 0:
+                return total
+            skip = list(total.results)
+    return total
+
+
+@dataclass
+class Comparison:
+    """What passes natively, and what of that fails interpreted."""
+
+    module: str
+    native: int
+    failed: dict[str, str]
+
+    @property
+    def passed(self) -> int:
+        return self.native - len(self.failed)
+
+
+def compare(module: str, wanted: tuple[str, ...] = ()) -> Comparison:
+    """Runs a module both ways."""
+    native = run_apart(module, False, wanted)
+    interpreted = run_apart(module, True, wanted)
+    good = [test for test, what in native.results.items() if what == "ok"]
+    failed = {
+        test: interpreted.results.get(test, "did not run") for test in good if interpreted.results.get(test) != "ok"
+    }
+    return Comparison(module, len(good), failed)
+
+
+def exists(module: str) -> bool:
+    """Whether the running Python's ``test`` package has the module."""
+    try:
+        return importlib.util.find_spec(f"test.test_{module}") is not None
+    except ImportError:
+        return False
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("modules", nargs="*", help="names without test_; 'ten' and 'all' are lists")
+    parser.add_argument("--only", action="append", default=[], help="part of the test ids to run")
+    parser.add_argument("--json", help="write the failures here")
+    parser.add_argument("--job", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.job:
+        module, interpreted, wanted, skip, path = json.loads(options.job)
+        run_here(module, interpreted, wanted, set(skip), path)
+        return 0
+    names = [n for m in options.modules for n in (FIRST_TEN if m == "ten" else MODULES if m == "all" else (m,))]
+    native = passed = 0
+    failures: dict[str, str] = {}
+    for name in names:
+        if not exists(name):
+            print(f"{name:22} not in this Python")
+            continue
+        found = compare(name, tuple(options.only))
+        native += found.native
+        passed += found.passed
+        failures.update(found.failed)
+        share = 100 * found.passed / found.native if found.native else 100.0
+        print(f"{name:22} {found.passed:5} of {found.native:5}  {share:6.1f} %", flush=True)
+        for test, what in found.failed.items():
+            print(f"    {test.removeprefix('test.')}: {what}", flush=True)
+    print(f"{'total':22} {passed:5} of {native:5}  {100 * passed / max(native, 1):6.1f} %")
+    if options.json:
+        Path(options.json).write_text(json.dumps(failures, indent=1, sort_keys=True))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
