@@ -27,13 +27,13 @@ class FakeTensor:
 
     __slots__ = (
         "__weakref__",
-        "alias",
+        "view_of",
         "generation",
         "kind",
         "meta",
         "node",
         "origin",
-        "storage",
+        "memory",
         "tracer",
         "viewed",
     )
@@ -54,15 +54,15 @@ class FakeTensor:
         self.node = node
         self.kind = kind
         self.origin = origin
-        self.alias = alias
+        self.view_of = alias
         self.viewed = False
         if alias is None:
-            self.storage = Storage()
+            self.memory = Storage()
             self.generation = 0
         else:
             alias.parent.viewed = True
-            self.storage = alias.parent.storage
-            self.generation = self.storage.generation
+            self.memory = alias.parent.memory
+            self.generation = self.memory.generation
 
     @property  # type: ignore[misc]
     def __class__(self) -> type:

@@ -47,8 +47,8 @@ class Value(Protocol):
     """A tensor value under recording."""
 
     node: Node
-    storage: Storage
-    alias: Alias | None
+    memory: Storage
+    view_of: Alias | None
     generation: int
     viewed: bool
 
@@ -68,24 +68,24 @@ class Maker(Protocol):
 
 def current(value: Value, maker: Maker) -> Node:
     """The node that holds the value now."""
-    if value.generation == value.storage.generation or value.alias is None:
+    if value.generation == value.memory.generation or value.view_of is None:
         return value.node
-    node = maker.regenerate(value.alias)
+    node = maker.regenerate(value.view_of)
     if maker.keeps(node):
         value.node = node
-        value.generation = value.storage.generation
+        value.generation = value.memory.generation
     return node
 
 
 def write(value: Value, new: Node, maker: Maker) -> None:
     """Makes ``new`` the value's content, seen by all aliases."""
     chain: list[tuple[Value, Node]] = [(value, new)]
-    while value.alias is not None:
-        new = maker.scatter(value.alias, new)
-        value = value.alias.parent
+    while value.view_of is not None:
+        new = maker.scatter(value.view_of, new)
+        value = value.view_of.parent
         chain.append((value, new))
-    generation = value.storage.generation + 1
-    value.storage.generation = generation
+    generation = value.memory.generation + 1
+    value.memory.generation = generation
     for owner, node in chain:
         owner.node = node
         owner.generation = generation
@@ -93,8 +93,8 @@ def write(value: Value, new: Node, maker: Maker) -> None:
 
 def root_of(value: Value) -> Value:
     """The value that owns the storage."""
-    while value.alias is not None:
-        value = value.alias.parent
+    while value.view_of is not None:
+        value = value.view_of.parent
     return value
 
 

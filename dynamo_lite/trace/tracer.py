@@ -266,11 +266,11 @@ class Tracer:
             return
         if fake.kind != "value" or viewed:
             raise IN_PLACE_VIEW(op=op.name, location=self.locate())
-        was = self.value(fake.meta, fake.node, fake.alias)
-        was.storage, was.generation = fake.storage, fake.generation
-        if view.alias is not None:
-            view.alias.parent = was
-        fake.meta, fake.node, fake.alias = view.meta, view.node, view.alias
+        was = self.value(fake.meta, fake.node, fake.view_of)
+        was.memory, was.generation = fake.memory, fake.generation
+        if view.view_of is not None:
+            view.view_of.parent = was
+        fake.meta, fake.node, fake.view_of = view.meta, view.node, view.view_of
 
     def write(self, target: Any, value: Any) -> None:
         """Makes ``value`` the content of ``target``, cast to its dtype; all aliases see it."""
