@@ -26,7 +26,7 @@ class DimHint:
         """The same hint over a range. Raises InputError for an empty range, and for ``STATIC``."""
         if self.kind == "STATIC":
             raise BAD_DIM(what="Dim.STATIC takes no range")
-        _check_range(f"Dim.{self.kind}", min, max)
+        check_range(f"Dim.{self.kind}", min, max)
         return replace(self, min=min, max=max)
 
     def __repr__(self) -> str:
@@ -50,10 +50,17 @@ class Dim:
     def __init__(self, name: str, *, min: int | None = None, max: int | None = None) -> None:
         if not isinstance(name, str) or keyword.iskeyword(name) or not is_symbol_name(name):
             raise BAD_DIM(what=f"{name!r} cannot name a dimension: an identifier is needed")
-        _check_range(f"Dim({name!r})", min, max)
+        check_range(f"Dim({name!r})", min, max)
         self.__name__ = name
-        self.min = 0 if min is None else min
+        self.min: int | None = 0 if min is None else min
         self.max = max
+
+    @staticmethod
+    def any_range(name: str, min: int | None, max: int | None) -> Dim:
+        """A dimension for an integer input, whose range may reach below 0 (None: no limit)."""
+        made = Dim(name)
+        made.min, made.max = min, max
+        return made
 
     def __eq__(self, other: object) -> bool:
         if type(other) is not Dim:
@@ -107,8 +114,8 @@ class DerivedDim:
         return text
 
     @property
-    def min(self) -> int:
-        return max(0, self.scale * self.root.min + self.offset)
+    def min(self) -> int | None:
+        return None if self.root.min is None else self.scale * self.root.min + self.offset
 
     @property
     def max(self) -> int | None:
@@ -171,12 +178,15 @@ def _made(root: Dim, scale: int, offset: int) -> Dim | DerivedDim:
     return derived
 
 
-def _check_range(what: str, low: object, high: object) -> None:
+def check_range(what: str, low: object, high: object, lowest: int | None = 0) -> None:
+    """Raises InputError where a bound is not an integer from ``lowest``, or the range is empty."""
     for bound in (low, high):
-        if bound is not None and (not _whole(bound) or bound < 0):  # type: ignore[operator]
-            raise BAD_DIM(what=f"{what}: the bound {bound!r} is not an integer from 0")
-    if high is not None and high < (low or 0):  # type: ignore[operator]
-        raise EMPTY_RANGE(what=what, min=low or 0, max=high)
+        if bound is not None and (type(bound) is not int or (lowest is not None and bound < lowest)):
+            floor = "" if lowest is None else f" from {lowest}"
+            raise BAD_DIM(what=f"{what}: the bound {bound!r} is not an integer{floor}")
+    start = lowest if low is None else low
+    if type(high) is int and type(start) is int and high < start:
+        raise EMPTY_RANGE(what=what, min=start, max=high)
 
 
 def dims(*names: str, min: int | None = None, max: int | None = None) -> tuple[Dim, ...]:

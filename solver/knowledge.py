@@ -14,7 +14,7 @@ from solver import expr as E
 from solver.expr import BoolExpr, Interval, IntExpr, Monomial
 
 _DEPTH: Final = 3
-_MAX_TRIED: Final = 48
+_BUDGET: Final = 60  # forms tried for one question
 
 
 class Knowledge:
@@ -31,6 +31,7 @@ class Knowledge:
         self._truth: dict[BoolExpr, bool] = {}
         self._below: dict[IntExpr, int] = {}  # form without constant -> its greatest known lower bound
         self._with: dict[Monomial, list[IntExpr]] = {}  # monomial -> forms that are known to be >= 0
+        self._budget = 0
         self._residues: dict[IntExpr, dict[int, int]] = {}  # form -> modulus -> remainder
 
     def copy(self) -> Knowledge:
@@ -70,6 +71,7 @@ class Knowledge:
         if known is not None:
             return known
         rewritten = self.rewrite(condition)
+        self._budget = _BUDGET
         known = self._settle(rewritten)
         if known is not None:
             self._note(condition, known)
@@ -156,18 +158,24 @@ class Knowledge:
         return depth > 0 and any(self._at_least_zero(q, depth - 1) for q in self._weakened(p))
 
     def _weakened(self, p: IntExpr) -> Iterator[IntExpr]:
-        """Forms ``q`` such that ``q >= 0`` suffices: a known form is taken off so that a harmful term goes."""
-        tried = 0
-        for mono, coef in p.terms.items():
-            low, _ = E.interval(E.polynomial(0, {mono: coef}), self.ranges) if coef else (0, 0)
-            if low is not None and low >= 0:
-                continue  # this term does no harm
+        """Forms ``q`` such that ``q >= 0`` suffices: a known form is taken off so that a harmful term goes.
+
+        A term without a bound from below has to go, so the first such is the only one tried.
+        """
+        for mono, coef in self._suspects(p):
             for form in self._with.get(mono, ()):
                 share = form.terms[mono]
-                if share * coef > 0 and tried < _MAX_TRIED:
-                    tried += 1
+                if share * coef > 0:
+                    self._budget -= 1
+                    if self._budget < 0:
+                        return
                     yield p * abs(share) - form * abs(coef)
-            return  # every harmful term must go: start with the first
+
+    def _suspects(self, p: IntExpr) -> list[tuple[Monomial, int]]:
+        for mono, coef in p.terms.items():
+            if coef and E.interval(E.polynomial(0, {mono: coef}), self.ranges)[0] is None:
+                return [(mono, coef)]
+        return [term for term in p.terms.items() if term[1]]
 
     def learn(self, condition: BoolExpr) -> None:
         """Takes a condition as true from now on."""

@@ -7,20 +7,16 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from solver import expr as E
-from solver.dims import DerivedDim, Dim, DimHint, DimSpec
+from solver.declarations import Declarations
 from solver.errors import Location
 from solver.expr import BoolExpr, FloatExpr, Interval, IntExpr
-from solver.knowledge import Knowledge
 from solver.problem import Condition, Problem, SymbolDecl
-from solver.records import Assumption, Fact, Guard, GuardKind, Role, SymbolInfo
+from solver.records import Assumption as Assumption
+from solver.records import Fact as Fact
+from solver.records import Guard as Guard
+from solver.records import GuardKind
+from solver.records import SymbolInfo as SymbolInfo
 from solver.sym.numbers import SymBool, SymFloat, SymInt
-from solver.trace_errors import (
-    ASSUMPTION_FALSE,
-    DIM_REDEFINED,
-    NOT_DERIVED,
-    OUTSIDE_RANGE,
-    SIZE_MISMATCH,
-)
 from solver.violation import (
     check_failed,
     collapsed,
@@ -33,10 +29,8 @@ from solver.violation import (
 if TYPE_CHECKING:
     from solver.report import Report
 
-_RANKS: dict[Role, int] = {"named": 0, "AUTO": 1, "DYNAMIC": 1, "unbacked": 2}
 
-
-class ShapeEnv:
+class ShapeEnv(Declarations):
     """Evaluates conditions on sizes while tracing, and records those that the program relies on.
 
     ``locate`` gives the user's line (None if there is none); ``describe`` phrases a symbol in the user's names for
@@ -53,27 +47,16 @@ class ShapeEnv:
         describe: Callable[[str], str | None] | None = None,
         name: str = "",
     ) -> None:
-        self.locate = locate
-        self.describe = describe
+        super().__init__(locate, describe)
         self.name = name
         self.origin = ""
-        self.symbols: dict[str, SymbolInfo] = {}
-        self.sources: dict[str, IntExpr] = {}
-        self.hints: dict[str, int] = {}
         self.guards: list[Guard] = []
         self.facts: list[Fact] = []
-        self.assumptions: list[Assumption] = []
+        self.known_facts: list[BoolExpr] = []
         self.notes: list[str] = []
         self.static: dict[str, int] = {}
-        self.knowledge = Knowledge(self._rank)
-        self._dims: dict[str, tuple[Dim, str, str]] = {}  # Dim name -> Dim, symbol, first source
-        self._inferred: set[str] = set()
-        self._data: set[str] = set()
         self._collapsed: dict[str, Guard] = {}
         self.scopes: list[list[Fact]] = []
-        self._reasoned: dict[BoolExpr, bool | None] = {}
-
-    # Wrapping
 
     @overload
     def wrap(self, expr: IntExpr) -> int | SymInt: ...
@@ -100,183 +83,6 @@ class ShapeEnv:
     def wrap_float(self, expr: FloatExpr) -> float | SymFloat:
         """:meth:`wrap` of a float."""
         return expr.value if expr.is_const else self.float_type(self, expr)
-
-    # Inputs
-
-    def input_dim(self, source: str, size: int, spec: DimSpec) -> int | SymInt:
-        """The size of an input's dimension under its specification.
-
-        Raises ConstraintViolationError where specification and example contradict each other, InputError where a
-        name has two ranges.
-        """
-        return self._input(source, size, spec, 0)
-
-    def input_int(self, source: str, value: int, spec: DimSpec) -> int | SymInt:
-        """An integer input under its specification; a hint without ``min`` allows negative values."""
-        return self._input(source, value, spec, None)
-
-    def _input(self, source: str, size: int, spec: DimSpec, low: int | None) -> int | SymInt:
-        if spec is None:
-            return size
-        if isinstance(spec, int):
-            if spec != size:
-                raise SIZE_MISMATCH(
-                    location=self.here(),
-                    source=source,
-                    size=size,
-                    dim="the specification",
-                    expected=spec,
-                    because="",
-                )
-            return size
-        if isinstance(spec, DimHint):
-            if spec.kind == "STATIC":
-                return size
-            return self._declare_inferred(source, size, spec, low)
-        derived = spec if isinstance(spec, DerivedDim) else DerivedDim(spec, 1, 0)
-        return self._named(source, size, derived)
-
-    def _declare_inferred(self, source: str, size: int, spec: DimHint, low: int | None) -> int | SymInt:
-        low = low if spec.min is None else spec.min
-        self._inside(source, size, repr(spec), low, spec.max)
-        assert spec.kind != "STATIC"
-        name = self._fresh("s")
-        self._add(SymbolInfo(name, spec.kind, low, spec.max, size, source, self.here(), spec=repr(spec)))
-        self._inferred.add(name)
-        return self._bind(source, E.int_symbol(name))
-
-    def _named(self, source: str, size: int, spec: DerivedDim) -> int | SymInt:
-        root = spec.root
-        value, rest = divmod(size - spec.offset, spec.scale)
-        if rest:
-            raise NOT_DERIVED(
-                location=self.here(), source=source, size=size, dim=spec.__name__, root=root.__name__
-            )
-        known = self._dims.get(root.__name__)
-        if known is None:
-            self._inside(source, value, repr(root), root.min, root.max, spec)
-            name = self._unique(root.__name__)
-            self._dims[root.__name__] = root, name, source
-            self._add(SymbolInfo(name, "named", root.min, root.max, value, "", self.here(), spec=repr(root)))
-        else:
-            other, name, first = known
-            if other != root:
-                raise DIM_REDEFINED(
-                    location=self.here(), source=source, dim=root, other_source=first, other=other
-                )
-            self._agrees(source, size, spec, name, first)
-        if spec.scale == 1 and spec.offset == 0 and not self.symbols[name].source:
-            self.symbols[name].source = source
-        expr = E.int_symbol(name) * spec.scale + spec.offset
-        if spec.scale * root.min + spec.offset < 0:
-            self._assume(E.nonnegative(expr), f"{spec.__name__} >= 0")  # it is a size
-        return self._bind(source, expr)
-
-    def _agrees(self, source: str, size: int, spec: DerivedDim, name: str, first: str) -> None:
-        expected = self.hints[name] * spec.scale + spec.offset
-        if expected != size:
-            because = f", as {first} has the same Dim" if spec.scale == 1 else f" by {first}"
-            raise SIZE_MISMATCH(
-                location=self.here(),
-                source=source,
-                size=size,
-                dim=spec.__name__,
-                expected=expected,
-                because=because,
-            )
-
-    def _inside(
-        self,
-        source: str,
-        value: int,
-        dim: str,
-        low: int | None,
-        high: int | None,
-        spec: DerivedDim | None = None,
-    ) -> None:
-        if (low is not None and value < low) or (high is not None and value > high):
-            size = value if spec is None else spec.scale * value + spec.offset
-            if spec is not None and (spec.scale, spec.offset) != (1, 0):
-                dim = f"{spec.__name__} with {dim}"
-            raise OUTSIDE_RANGE(
-                location=self.here(),
-                source=source,
-                size=size,
-                dim=dim,
-                min=low,
-                max="any" if high is None else high,
-            )
-
-    def _bind(self, source: str, expr: IntExpr) -> int | SymInt:
-        self.sources[source] = expr
-        return self.wrap_int(expr)
-
-    def unbacked(
-        self,
-        source: str = "",
-        kind: Literal["int", "float", "bool"] = "int",
-        min: int | None = None,
-        max: int | None = None,
-    ) -> Any:
-        """A new symbol whose value depends on data: SymInt, SymFloat or SymBool. ``source`` is how the user reaches it."""
-        name = self._fresh({"int": "u", "float": "uf", "bool": "ub"}[kind])
-        self._add(SymbolInfo(name, "unbacked", min, max, None, source, self.here(), kind))
-        self._data.add(name)
-        if kind == "int":
-            return self.int_type(self, E.int_symbol(name))
-        if kind == "float":
-            return self.float_type(self, E.float_symbol(name))
-        return self.bool_type(self, E.bool_symbol(name))
-
-    def assume(self, condition: BoolExpr, text: str | None = None) -> None:
-        """A relation that the specification states. Raises ConstraintViolationError where the example breaks it."""
-        shown = str(condition) if text is None else text
-        try:
-            holds = E.evaluate(condition, self.hints)
-        except E.UNDEFINED:
-            holds = False
-        if not holds:
-            names = sorted(E.free_symbols(condition))
-            values = ", ".join(f"{self.phrase_symbol(n)} = {self.hints[n]}" for n in names)
-            raise ASSUMPTION_FALSE(location=self.here(), assumption=shown, values=values)
-        self._assume(condition, shown)
-
-    def _assume(self, condition: BoolExpr, text: str) -> None:
-        if condition is not E.TRUE and all(a.expr is not condition for a in self.assumptions):
-            self.assumptions.append(Assumption(f"A{len(self.assumptions) + 1}", condition, text, self.here()))
-            self.knowledge.learn(condition)
-
-    def _add(self, info: SymbolInfo) -> None:
-        self.symbols[info.name] = info
-        if info.sort == "int":
-            self.knowledge.add_symbol(info.name, info.min, info.max)
-        if info.hint is not None:
-            self.hints[info.name] = info.hint
-
-    def _fresh(self, prefix: str) -> str:
-        number = sum(1 for name in self.symbols if name.rstrip("0123456789") == prefix)
-        while f"{prefix}{number}" in self.symbols:
-            number += 1
-        return f"{prefix}{number}"
-
-    def _unique(self, name: str) -> str:
-        candidate, number = name, 0
-        while candidate in self.symbols:
-            number += 1
-            candidate = f"{name}_{number}"
-        return candidate
-
-    def _rank(self, name: str) -> int:
-        return _RANKS[self.symbols[name].role]
-
-    def here(self) -> Location | None:
-        """The user's line."""
-        return None if self.locate is None else self.locate()
-
-    def phrase_symbol(self, name: str) -> str:
-        """What the user calls a symbol."""
-        described = None if self.describe is None else self.describe(name)
-        return described or self.symbols[name].source or name
 
     # Questions
 
@@ -380,6 +186,12 @@ class ShapeEnv:
         self._record(expr, "check", message)
         return None
 
+    def learn(self, condition: bool | SymBool) -> None:
+        """Takes as known what holds by construction of a value: no guard, and nothing to assert at run time."""
+        if isinstance(condition, SymBool) and self.knowledge.settle(condition.expr) is None:
+            self.known_facts.append(condition.expr)
+            self.knowledge.learn(condition.expr)
+
     def _state(self, expr: BoolExpr, message: str | None) -> Fact:
         facts = self.scopes[-1] if self.scopes else self.facts
         prefix = "L" if self.scopes else "F"
@@ -391,7 +203,7 @@ class ShapeEnv:
     @contextmanager
     def scope(self) -> Iterator[list[Fact]]:
         """A branch that may not run: facts stated inside are forgotten outside. Gives the list of them."""
-        outside, first = self.knowledge, len(self.guards)
+        outside, first, known = self.knowledge, len(self.guards), len(self.known_facts)
         known_symbols = set(self.symbols)
         facts: list[Fact] = []
         self.knowledge = outside.copy()
@@ -404,9 +216,9 @@ class ShapeEnv:
             for name, info in self.symbols.items():
                 if name not in known_symbols and info.sort == "int":
                     outside.add_symbol(name, info.min, info.max)
-            for guard in self.guards[first:]:
-                if outside.settle(guard.expr) is None:
-                    outside.learn(guard.expr)
+            for condition in [*self.known_facts[known:], *(g.expr for g in self.guards[first:])]:
+                if outside.settle(condition) is None:
+                    outside.learn(condition)
 
     # Results
 
@@ -473,6 +285,7 @@ class ShapeEnv:
     def _problem(self, guards: list[Condition]) -> Problem:
         spec = [_condition(a.id, a.expr, a.location, None, a.text) for a in self.assumptions]
         facts = [_condition(f.id, f.expr, f.location, None) for f in self.facts]
+        facts += [Condition(f"K{i}", c) for i, c in enumerate(self.known_facts, 1)]
         used = {n for c in (*spec, *facts, *guards) for n in E.free_symbols(c.expr)}
         used |= {n for n, info in self.symbols.items() if info.role == "named"}
         symbols = {

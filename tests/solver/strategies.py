@@ -43,7 +43,9 @@ def _comparisons(leaves: int) -> SearchStrategy[str]:
     members = st.lists(st.integers(-4, 9).map(str), min_size=1, max_size=4).map(", ".join)
     return st.one_of(
         chain.map(lambda t: f"({t[0]} {t[1]} {t[2]})"),
-        st.tuples(ints, st.sampled_from(["in", "not in"]), members).map(lambda t: f"({t[0]} {t[1]} {{{t[2]}}})"),
+        st.tuples(ints, st.sampled_from(["in", "not in"]), members).map(
+            lambda t: f"({t[0]} {t[1]} {{{t[2]}}})"
+        ),
         st.tuples(ints, ints, ints).map(lambda t: f"({t[0]} <= {t[1]} < {t[2]})"),
     )
 
@@ -68,9 +70,13 @@ def floats(leaves: int = 5) -> SearchStrategy[str]:
     return st.recursive(
         st.one_of(literals, integers(3)),
         lambda x: st.one_of(
-            st.tuples(x, st.sampled_from(["+", "-", "*", "/", "//", "%"]), x).map(lambda t: f"({t[0]} {t[1]} {t[2]})"),
+            st.tuples(x, st.sampled_from(["+", "-", "*", "/", "//", "%"]), x).map(
+                lambda t: f"({t[0]} {t[1]} {t[2]})"
+            ),
             st.tuples(st.sampled_from(["max", "min"]), x, x).map(lambda t: f"{t[0]}({t[1]}, {t[2]})"),
-            st.tuples(st.sampled_from(["abs", "float", "math.sqrt", "-"]), x).map(lambda t: f"{t[0]}({t[1]})"),
+            st.tuples(st.sampled_from(["abs", "float", "math.sqrt", "-"]), x).map(
+                lambda t: f"{t[0]}({t[1]})"
+            ),
             st.tuples(st.sampled_from(["int", "round", "math.floor", "math.ceil", "math.trunc"]), x).map(
                 lambda t: f"{t[0]}({t[1]})"
             ),
