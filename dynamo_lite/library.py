@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any, Protocol
 
 from dynamo_lite.fake import FakeTensor
@@ -18,6 +18,9 @@ class TensorLibrary(Protocol):
 
     def is_tensor(self, value: object) -> bool:
         """True for real tensors of the library (not for fakes)."""
+
+    def tensor_types(self) -> Collection[type]:
+        """The classes of real tensors."""
 
     def is_module(self, value: object) -> bool:
         """True for modules of the library."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from typing import Any
 
 import numpy as np
@@ -55,6 +55,9 @@ class Library:
 
     def is_plain(self, value: Any) -> bool:
         return isinstance(value, (DType, Device, Layout, MemoryFormat))
+
+    def tensor_types(self) -> Collection[type]:
+        return (Tensor, Parameter)
 
     def named_parameters(self, module: Any) -> Iterator[tuple[str, Any]]:
         return Module.named_parameters(module, remove_duplicate=False)

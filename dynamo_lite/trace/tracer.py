@@ -42,7 +42,7 @@ def nowhere() -> Location | None:
 class Tracer:
     """One capture in progress.
 
-    ``locate`` tells the user's line; ``module_stack`` the modules that are running, as ``(path, class name)`` pairs, outermost first.
+    ``locate`` tells the user's line; ``modules_now`` the modules that are running, as ``(path, class name)`` pairs, outermost first.
     ``layout_seen`` and ``grad_seen`` say whether the program looked at strides or at ``requires_grad``.
     """
 
@@ -50,7 +50,7 @@ class Tracer:
         self.library = library
         self.env = env
         self.locate: Locate = nowhere
-        self.module_stack: tuple[tuple[str, str], ...] = ()
+        self.modules_now: Callable[[], tuple[tuple[str, str], ...]] = tuple
         self.definitions = Definitions(self)
         self.level = self.top = Level(self, None)
         self.state = LiftedState(self)
@@ -68,7 +68,7 @@ class Tracer:
 
     def node_meta(self, val: Any) -> dict[str, Any]:
         """What every node carries."""
-        return {"val": val, "nn_module_stack": self.module_stack, "location": self.locate()}
+        return {"val": val, "nn_module_stack": self.modules_now(), "location": self.locate()}
 
     def fake_of(self, value: Any) -> FakeTensor:
         """The fake that stands for a tensor of this trace: itself, or the lifted real tensor."""

@@ -141,7 +141,7 @@ class Origins:
             self._container(made, kind, step, value, origin)
 
     def _container(self, made: Origin, kind: StepKind, step: Any, value: Any, origin: Origin) -> None:
-        if made.kind == "attr" and made.step in _REGISTRIES or len(value) > LIMIT:
+        if (made.kind == "attr" and made.step in _REGISTRIES) or len(value) > LIMIT:
             return
         items: Iterator[tuple[Any, Any]]
         if isinstance(value, dict):
@@ -208,7 +208,9 @@ class _LiveWriter:
             else:
                 self.values[name] = origin.value
         else:
-            self.lines.append(f"{name} = {self.step(self.owner(origin.parent), origin.parent, origin.kind, origin.step)}")
+            self.lines.append(
+                f"{name} = {self.step(self.owner(origin.parent), origin.parent, origin.kind, origin.step)}"
+            )
         self.names[id(origin)] = name
         return name
 
@@ -245,9 +247,10 @@ class _LiveWriter:
             self.lines.append(f"if {found} {test}: return {read.path()!r}")
         body = self.lines or ["pass"]
         text = ["def check(module):", " try:", *[f"  {line}" for line in body]]
-        text += [" except (AttributeError, KeyError, IndexError, ValueError, TypeError) as error:", "  return str(error)"]
+        text += [
+            " except (AttributeError, KeyError, IndexError, ValueError, TypeError) as error:",
+            "  return str(error)",
+        ]
         exec(compile("\n".join(text), "<live check>", "exec"), self.values)
         check: Callable[[Any], str | None] = self.values["check"]
         return check
-
-

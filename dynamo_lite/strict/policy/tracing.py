@@ -1,0 +1,217 @@
+"""The policy of a trace: what is called natively and how, what is recorded, what is refused."""
+
+from __future__ import annotations
+
+import os
+from types import BuiltinFunctionType, CodeType, FunctionType
+from typing import Any, Final
+
+from dynamo_lite import places
+from dynamo_lite.fake import is_fake
+from dynamo_lite.lowering.leaf import TensorFunction
+from dynamo_lite.strict import traced
+from dynamo_lite.strict.machine.frame import Frame
+from dynamo_lite.strict.machine.null import NullPolicy
+from dynamo_lite.strict.machine.slots import MISSING
+from dynamo_lite.strict.policy import tables
+from dynamo_lite.strict.policy.errors import CALL_REFUSED, ITERATOR_OUTSIDE
+from dynamo_lite.strict.policy.origins import Origins
+from dynamo_lite.strict.transaction import Transaction, mutated
+from dynamo_lite.trace.tracer import Tracer
+from dynamo_lite.ways_out import WayOut
+from fx_ir.provenance import Assumption
+from solver.errors import ExportError, Location
+from solver.sym import SymBool, SymFloat, SymInt
+
+_CALL: Final = TensorFunction.__call__
+_WAY_OUT: Final = WayOut.__call__
+_ENVIRON: Final = type(os.environ)
+
+
+class TracePolicy(NullPolicy):
+    """One capture's policy. ``environment`` holds what was read of the process environment."""
+
+    uncatchable = (ExportError,)
+
+    def __init__(self, tracer: Tracer, transaction: Transaction, origins: Origins) -> None:
+        self.tracer = tracer
+        self.transaction = transaction
+        self.origins = origins
+        self.environment: dict[str, Assumption] = {}
+        self.special_types = frozenset(
+            {tracer.library.fake_class, SymInt, SymFloat, SymBool, *tracer.library.tensor_types()}
+        )
+
+    # --- calls
+
+    def opaque(self, code: CodeType) -> bool:
+        file = code.co_filename
+        if places.is_opaque(code) or file.endswith(tables.OPAQUE_FILES):
+            return True
+        return file.endswith("/os.py") and code.co_qualname.startswith("_Environ.")
+
+    def call_native(self, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], frame: Frame) -> Any:
+        kind = type(fn)
+        if kind is FunctionType:
+            if fn is _CALL:
+                return args[0].lower(args[1:], kwargs)
+            if places.is_ours(fn.__code__):
+                return self._way_out(args, kwargs) if fn is _WAY_OUT else fn(*args, **kwargs)
+            return self._library_function(fn, args, kwargs)
+        container = mutated(fn, args)
+        if container is not MISSING:
+            self.transaction.write("content", container, None)
+        elif kind is BuiltinFunctionType:
+            refusal = self._refusal(fn, args, frame)
+            if refusal is not None:
+                raise CALL_REFUSED(
+                    name=_name(fn), reason=refusal[0], hint_text=refusal[1], location=traced.location()
+                )
+            if _name(fn) in tables.SKIPPED:
+                self.transaction.note("output", _name(fn), "dropped")
+                return None
+        symbolic = tables.SYMBOLIC.get(fn) if kind is BuiltinFunctionType or kind is type else None
+        if symbolic is not None and len(args) == 1 and not kwargs:
+            result = self._number(symbolic, args[0])
+        else:
+            result = fn(*args, **kwargs)
+        self.transaction.made(result)
+        return result
+
+    def _number(self, function: Any, value: Any) -> Any:
+        """``int``, ``float`` and their kin of a symbolic number, or of a tensor through ``item``."""
+        if is_fake(value) or self.tracer.library.is_tensor(value):
+            value = value.item()
+        if isinstance(value, tables.NUMBERS):
+            return function(value)
+        plain = function
+        for name, wrapped in tables.SYMBOLIC.items():
+            if wrapped is function:
+                plain = name
+        return plain(value)
+
+    def _library_function(self, fn: FunctionType, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """A Python function of a file that is called natively."""
+        module, name = fn.__module__, fn.__name__
+        if args and type(args[0]) is _ENVIRON:
+            return self._environ(fn, args, kwargs)
+        if module == "logging":
+            if name in tables.LOGGING_SKIPPED:
+                self.transaction.note("output", f"logging.{name}", "dropped")
+                return None
+            return fn(*args, **kwargs)
+        if f"{module}.{name}" in tables.SKIPPED:
+            self.transaction.note("output", f"{module}.{name}", "dropped")
+            return None
+        refusal = tables.REFUSED_MODULES.get(module)
+        if (
+            refusal is not None
+            and not name.startswith("__")
+            and name not in ("local", "get_ident", "current_thread")
+        ):
+            raise CALL_REFUSED(
+                name=f"{module}.{fn.__qualname__}",
+                reason=refusal[0],
+                hint_text=refusal[1],
+                location=traced.location(),
+            )
+        return fn(*args, **kwargs)
+
+    def _refusal(self, fn: Any, args: tuple[Any, ...], frame: Frame) -> tuple[str, str] | None:
+        owner = fn.__self__
+        if type(owner) is type and fn.__name__ in tables.CLOCK_METHODS and owner.__module__ == "datetime":
+            return tables.REFUSED["time.time"]
+        if fn is id:
+            # Library code (copy, reprlib) keeps addresses only as keys of its own memory.
+            code = frame.code
+            user = code is None or not places.is_library_file(code.code.co_filename)
+            return tables.IDENTITY if user else None
+        if fn is next and args and self.origins.is_outside(args[0]):
+            raise ITERATOR_OUTSIDE(type=type(args[0]).__name__, location=traced.location())
+        found = tables.REFUSED.get(_name(fn))
+        if found is None:
+            found = tables.REFUSED_MODULES.get(_module_of(fn))
+        return found
+
+    def _environ(self, fn: FunctionType, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if fn.__name__ in ("__getitem__", "get", "__contains__") and len(args) > 1:
+            key = args[1]
+            found = os.environ.get(key)
+            self.environment.setdefault(
+                key,
+                Assumption(
+                    f"environment {key}", found, "absence" if found is None else "value", traced.location()
+                ),
+            )
+            return fn(*args, **kwargs)
+        if fn.__name__ in ("__setitem__", "__delitem__", "setdefault", "pop", "putenv"):
+            raise CALL_REFUSED(
+                name=f"os.environ.{fn.__name__}",
+                reason="changes the environment of the process",
+                hint_text="do it outside forward",
+                location=traced.location(),
+            )
+        return fn(*args, **kwargs)
+
+    def _way_out(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        way: WayOut = args[0]
+        self.transaction.note("call", way.function.__qualname__, "burned in" if way.bake else "called")
+        return way.function(*args[1:], **kwargs)
+
+    # --- reads
+
+    def load_global(self, namespace: dict[str, Any], name: str, value: Any) -> Any:
+        if name in namespace:
+            origin = self.origins.of(namespace)
+            if origin is None:
+                origin = self.origins.root(f"global {namespace.get('__file__', '') or ''}:", namespace)
+            self.origins.read_from(origin, "item", name, value)
+            self._refuse_iterator(value)
+        return value
+
+    def load_deref(self, cell: Any, name: str, value: Any) -> Any:
+        origin = self.origins.of(cell)
+        if origin is not None:
+            self.origins.read_from(origin, "cell", name, value)
+            self._refuse_iterator(value)
+        return value
+
+    def load_attr(self, obj: Any, name: str, value: Any) -> Any:
+        self.origins.read(obj, "attr", name, value)
+        return value
+
+    def load_item(self, container: Any, key: Any, value: Any) -> Any:
+        self.origins.read(container, "item", key, value)
+        return value
+
+    def _refuse_iterator(self, value: Any) -> None:
+        if type(value) in tables.ITERATOR_TYPES:
+            raise ITERATOR_OUTSIDE(type=type(value).__name__, location=traced.location())
+
+    # --- writes
+
+    def before_write(self, kind: str, obj: Any, key: Any) -> None:
+        self.transaction.write(kind, obj, key)
+
+    def made(self, value: Any) -> None:
+        self.transaction.made(value)
+
+
+def _module_of(fn: Any) -> str:
+    owner = fn.__self__
+    if owner is None or type(owner).__name__ == "module":
+        return fn.__module__ or ""
+    cls = owner if type(owner) is type else type(owner)
+    return str(type.__getattribute__(cls, "__module__"))
+
+
+def _name(fn: Any) -> str:
+    return f"{_module_of(fn)}.{fn.__name__}"
+
+
+def user_location() -> Location | None:
+    """The innermost interpreted line that is the user's own; otherwise the innermost one."""
+    for found in traced.stack():
+        if not places.is_library_file(found.file):
+            return found
+    return traced.location()
