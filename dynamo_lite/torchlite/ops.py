@@ -36,10 +36,9 @@ class OpOverload(TensorFunction):
         return _overload, (self.operator.namespace, self.operator.name, self.operator.overload)
 
 
-class OpOverloadPacket(TensorFunction):
-    """The overloads of one name: ``torch.ops.aten.add``; called, it chooses by the arguments."""
-
-    __slots__ = ("_overloads", "packet")
+class OpOverloadPacket(TensorFunction):  # no docstring: it would stand in the way of the instances' own
+    # The overloads of one name: ``torch.ops.aten.add``; called, it chooses by the arguments.
+    __slots__ = ("__doc__", "_overloads", "packet")
 
     def __init__(self, packet: Packet) -> None:
         def lower(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
