@@ -57,7 +57,19 @@ def _run(
         buffers = {name: held for name, held, _ in tracer.library.named_buffers(module)}
         effects = _effects(tracer, module, transaction)
     assumptions = [*policy.environment.values(), *origins.assumptions()]
-    return Run(result, buffers, effects, assumptions, write_live_check(origins, module))
+    return Run(result, buffers, effects, assumptions, _live_check(origins, module))
+
+
+def _live_check(origins: Origins, module: Any) -> Callable[[Any], str | None]:
+    """The check of assumptions on a live module, compiled at its first use."""
+    compiled: list[Callable[[Any], str | None]] = []
+
+    def check(live: Any) -> str | None:
+        if not compiled:
+            compiled.append(write_live_check(origins, module))
+        return compiled[0](live)
+
+    return check
 
 
 def _invoke(function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
@@ -122,7 +134,8 @@ def _effects(tracer: Tracer, module: Any, transaction: Transaction) -> list[Effe
     }
     known = {name for name, _, _ in ((e.target, 0, 0) for e in tracer.state.entries if e.kind == "buffer")}
     effects: list[Effect] = []
-    for obj, write in transaction.outside_writes():
+    writes = transaction.outside_writes()
+    for obj, write in writes:
         owner = buffers.get(id(obj))
         if owner is not None:
             prefix = f"{owner[0]}." if owner[0] else ""
@@ -134,7 +147,7 @@ def _effects(tracer: Tracer, module: Any, transaction: Transaction) -> list[Effe
         if _holds_fake(obj, write):
             raise TENSOR_LEFT_OUTSIDE(where=write.what, location=write.where)
         effects.append(Effect(_kind(write), write.what, write.where, "rolled back"))
-    written = {id(write) for _, write in transaction.outside_writes()}
+    written = {id(write) for _, write in writes}
     for note in transaction.ledger():
         if id(note) not in written:
             effects.append(Effect(_kind(note), note.what, note.where, note.became))  # type: ignore[arg-type]

@@ -29,9 +29,15 @@ class Origin:
     parent: Origin | None
     kind: StepKind
     step: Any
+    _path: str | None = None
 
     def path(self) -> str:
         """Readable text: ``self.layers.0.scale``."""
+        if self._path is None:
+            self._path = self._text()
+        return self._path
+
+    def _text(self) -> str:
         parent = self.parent
         if parent is None:
             return str(self.step)

@@ -10,6 +10,7 @@ from dynamo_lite import places
 from dynamo_lite.fake import is_fake
 from dynamo_lite.lowering.leaf import TensorFunction
 from dynamo_lite.strict import traced
+from dynamo_lite.strict.machine.current import peek
 from dynamo_lite.strict.machine.frame import Frame
 from dynamo_lite.strict.machine.null import NullPolicy
 from dynamo_lite.strict.machine.slots import MISSING
@@ -211,7 +212,11 @@ def _name(fn: Any) -> str:
 
 def user_location() -> Location | None:
     """The innermost interpreted line that is the user's own; otherwise the innermost one."""
-    for found in traced.stack():
-        if not places.is_library_file(found.file):
-            return found
+    machine = peek()
+    frame = None if machine is None else machine.frame
+    while frame is not None:
+        code = frame.code
+        if code is not None and not places.is_library_file(code.code.co_filename):
+            return Location(code.code.co_filename, frame.line(), code.code.co_qualname)
+        frame = frame.back
     return traced.location()
