@@ -98,3 +98,17 @@ LIVE_STATE_CHANGED: Final = declare(
     hint='capture again (on_mismatch="reexport"), or restore what it was at export',
     about="A decorated forward meets module state that differs from what was burned in.",
 )
+BAD_TARGET: Final = declare(
+    "bad-target",
+    InputError,
+    "the target {target} cannot be used: {problem}",
+    hint="name a function as package.module:factory that returns (model, args, kwargs, dynamic_shapes)",
+    about="The command line was given a target that is no factory.",
+)
+INPUT_FILE: Final = declare(
+    "input-file",
+    InputError,
+    "{file}: {problem}",
+    hint="give an .npz file with one array for each input, by the names that `show` prints",
+    about="Inputs for the run command cannot be read.",
+)

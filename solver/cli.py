@@ -20,7 +20,11 @@ PROVED, REFUTED, UNUSABLE, UNKNOWN, UNSATISFIABLE, DISAGREES = range(6)
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs the command line; returns the exit status."""
-    options = _parser().parse_args(argv)
+    return run(_parser().parse_args(argv))
+
+
+def run(options: argparse.Namespace) -> int:
+    """``verify`` on options that :func:`add_arguments` declared; returns the exit status."""
     try:
         return _verify(options)
     except InputError as error:

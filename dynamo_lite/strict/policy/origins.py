@@ -48,7 +48,7 @@ class Origin:
             return before if self.step in _REGISTRIES else f"{before}{_dot(before)}{self.step}"
         if parent.parent is None and before.endswith(":"):
             return f"{before}{self.step}"
-        if parent.kind == "attr" and parent.step in _REGISTRIES:
+        if parent.step in _REGISTRIES:
             return f"{before}.{self.step}"
         return f"{before}[{self.step!r}]"
 
