@@ -147,7 +147,7 @@ class Origins:
             self._container(made, kind, step, value, origin)
 
     def _container(self, made: Origin, kind: StepKind, step: Any, value: Any, origin: Origin) -> None:
-        if (made.kind == "attr" and made.step in _REGISTRIES) or len(value) > LIMIT:
+        if made.step in _REGISTRIES or len(value) > LIMIT:
             return
         items: Iterator[tuple[Any, Any]]
         if isinstance(value, dict):
@@ -207,16 +207,14 @@ class _LiveWriter:
         found = self.names.get(id(origin))
         if found is not None:
             return found
-        name = f"o{len(self.names)}"
         if origin.parent is None:
-            if origin.value is self.module:
-                name = "module"
-            else:
+            name = "module" if origin.value is self.module else f"r{len(self.names)}"
+            if name != "module":
                 self.values[name] = origin.value
         else:
-            self.lines.append(
-                f"{name} = {self.step(self.owner(origin.parent), origin.parent, origin.kind, origin.step)}"
-            )
+            found_from = self.step(self.owner(origin.parent), origin.parent, origin.kind, origin.step)
+            name = f"o{len(self.names)}"
+            self.lines.append(f"{name} = {found_from}")
         self.names[id(origin)] = name
         return name
 
