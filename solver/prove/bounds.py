@@ -164,6 +164,8 @@ class Bounds:
             return None
         if (bound >= 0) == below:
             largest = self.upper(divisor)
+            if largest is not None and largest < smallest:
+                return None  # the premises contradict each other; that is found elsewhere
             return (0 if below else -1) if largest is None else bound // largest
         return bound // smallest
 

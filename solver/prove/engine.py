@@ -116,9 +116,11 @@ class Engine:
             or self._by_z3(cone, context, expr, goal)
         )
 
-    def fast_proof(self, context: Context, goal: BoolExpr, cases: int = MAX_CASES) -> int | None:
-        """The mask of what a proof by normal form rests on, or None."""
-        context.fuel = FUEL
+    def fast_proof(
+        self, context: Context, goal: BoolExpr, cases: int = MAX_CASES, fuel: int = FUEL
+    ) -> int | None:
+        """The mask of what a proof by normal form rests on, or None. ``fuel`` limits the search."""
+        context.fuel = fuel
         context.mask = 0
         try:
             if context.contradiction is not None:

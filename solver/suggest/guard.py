@@ -39,10 +39,11 @@ class Advisor:
         self.guards = [goal_of(guard) for guard in guards]
         self.goal = and_(*self.guards)
         self.names = self._names()
-        self.observer = Observer(engine, self.world.cone(self.goal), self.guards)
+        cone = frozenset[int]().union(*(self.world.cone(guard) for guard in self.guards))
+        self.observer = Observer(engine, cone, self.guards)
 
     def _names(self) -> list[str]:
-        used = free_symbols(self.goal)
+        used = {name for guard in self.guards for name in free_symbols(guard)}
         return [n for n, s in self.world.problem.symbols.items() if n in used and s.sort == "int"]
 
     def suggestions(self) -> list[Suggestion]:
@@ -108,7 +109,7 @@ class Advisor:
         """The suggestion, if its condition is satisfiable, admits the example and makes the guards hold."""
         after = self.strengthened(candidate.condition)
         engine = Engine(after)
-        cone = after.cone(self.goal) | after.cone(candidate.condition)
+        cone = after.cone(candidate.condition).union(*(after.cone(guard) for guard in self.guards))
         example = self.observer.example()
         if example is not None and self.observer.holds(example) and not example.holds(candidate.condition):
             return None
@@ -117,8 +118,7 @@ class Advisor:
                 return None
             if not all(self._certain(engine, guard) for guard in self.guards):
                 return None
-        weakest = candidate.condition is self.goal or self._necessary(candidate.condition)
-        return self._described(candidate, after, weakest)
+        return self.described(candidate)
 
     def strengthened(self, condition: BoolExpr) -> World:
         return World(self.world.problem, [(_LABEL, condition)])
@@ -136,9 +136,13 @@ class Advisor:
 
     # -- words ---------------------------------------------------------------------------------------------------
 
-    def _described(self, candidate: Candidate, after: World, weakest: bool) -> Suggestion:
+    def described(self, candidate: Candidate) -> Suggestion:
+        """The suggestion that a proved candidate makes."""
+        weakest = candidate.condition is self.goal or self._necessary(candidate.condition)
+        after = self.strengthened(candidate.condition)
         names = sorted(free_symbols(candidate.condition), key=list(self.world.problem.symbols).index)
-        dims = dim_source(self.world, after, names)
+        named = self.names if candidate.kind == "several" else names
+        dims = dim_source(self.world, after, named)
         text = str(candidate.condition)
         return Suggestion(candidate.kind, text, self._words(text, names), dims, text, weakest)
 

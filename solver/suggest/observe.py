@@ -12,7 +12,7 @@ from solver.prove.engine import Engine
 from solver.prove.points import Point, Sampler, constants
 from solver.suggest.patterns import moduli_of
 
-_FAR: Final = tuple(2**e for e in (8, 9, 10, 12, 14, 16, 20, 24, 31, 32, 33, 40, 63, 64))
+_FAR: Final = tuple(2**e for e in (8, 10, 12, 16, 24, 31, 33, 63))
 _MAX_WINDOW: Final = 420
 
 
@@ -22,14 +22,22 @@ class Observer:
     def __init__(self, engine: Engine, cone: frozenset[int], guards: Sequence[BoolExpr]) -> None:
         self.engine = engine
         self.cone = cone
-        self.guards = guards
+        self.guards = list(guards)
+        self._searched = False
+        self._base: Point | None = None
         self.sampler: Sampler = engine.sampler(cone)
         divisors = {d for guard in guards for d in constant_divisors(guard)}
         divisors |= {d for condition in self.sampler.conditions for d in constant_divisors(condition)}
         self.moduli = moduli_of(divisors)
 
     def holds(self, point: Point) -> bool:
-        return all(point.holds(guard) for guard in self.guards)
+        """Whether all guards hold at a point; the guard that failed last is asked first."""
+        for index, guard in enumerate(self.guards):
+            if not point.holds(guard):
+                if index:
+                    self.guards.insert(0, self.guards.pop(index))
+                return False
+        return True
 
     def example(self) -> Point | None:
         """The example of the problem, if every symbol has a hint and the specification admits it."""
@@ -43,6 +51,12 @@ class Observer:
 
     def base(self) -> Point | None:
         """A point where all guards hold, the example if it is one."""
+        if not self._searched:
+            self._searched = True
+            self._base = self._find_base()
+        return self._base
+
+    def _find_base(self) -> Point | None:
         example = self.example()
         if example is not None and self.holds(example):
             return example
@@ -92,7 +106,7 @@ class Observer:
         start = low if low is not None else min(centre, 0) - window // 2
         seen = dict.fromkeys([*range(start, start + window), *range(centre - 40, centre + 41)])
         for far in _FAR:
-            seen.update(dict.fromkeys(range(start + far, start + far + min(period, 64) + 2)))
+            seen.update(dict.fromkeys(range(start + far, start + far + min(period, 32) + 1)))
         for modulus in self.moduli:
             aligned = -(-start // modulus) * modulus
             seen.update(dict.fromkeys(aligned + k * modulus + d for k in range(3) for d in (-1, 0, 1)))

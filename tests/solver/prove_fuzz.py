@@ -95,12 +95,7 @@ def mistakes(seed: int) -> tuple[list[str], dict[str, int]]:
     case = make_case(seed)
     codes = {c["id"]: compile(c["expr"], c["id"], "eval") for c in (*case.data["spec"], *case.data["guards"])}
     spec = [codes[c["id"]] for c in case.data["spec"]]
-    spans = []
-    for name in NAMES:
-        top = case.data["symbols"][name]["max"]
-        spans.append(range(case.low[name], (top if top is not None else case.low[name] + WINDOW - 1) + 1))
-    points = [dict(zip(NAMES, values, strict=True)) for values in product(*spans)]
-    points = [point for point in points if all(value(code, point) for code in spec)]
+    points = _window(case, spec)
     report = prove(Problem.from_dict(case.data))
     counts = {"proved": 0, "refuted": 0, "unknown": 0, "unsatisfiable": 0}
     if report.status == "spec_unsatisfiable":
@@ -131,3 +126,51 @@ def mistakes(seed: int) -> tuple[list[str], dict[str, int]]:
 
 def _inside(symbol: dict[str, Any], number: int) -> bool:
     return bool(symbol["min"] <= number and (symbol["max"] is None or number <= symbol["max"]))
+
+
+def advice_mistakes(seed: int) -> tuple[list[str], dict[str, int]]:
+    """Suggestions, roots and the fix of a random problem held against brute force."""
+    case = make_case(seed)
+    report = prove(Problem.from_dict(case.data))
+    codes = {c["id"]: compile(c["expr"], c["id"], "eval") for c in (*case.data["spec"], *case.data["guards"])}
+    points = _window(case, [codes[c["id"]] for c in case.data["spec"]])
+    counts = {"suggestions": 0, "weakest": 0, "follows": 0, "fixes": 0}
+    found: list[str] = []
+    refuted = [guard for guard in report.guards if guard.verdict == "refuted"]
+    for guard in refuted:
+        for suggestion in guard.suggestions:
+            counts["suggestions"] += 1
+            counts["weakest"] += suggestion.weakest
+            code = compile(suggestion.condition, "suggestion", "eval")
+            for point in points:
+                says, true = value(code, point), value(codes[guard.id], point)
+                if (says and not true) or (suggestion.weakest and true and not says):
+                    found.append(
+                        f"seed {seed}: {guard.expr}: {suggestion.condition} ({suggestion.weakest=}) at {point}"
+                    )
+                    break
+        if guard.follows_from:
+            counts["follows"] += 1
+            if any(
+                all(value(codes[r], p) for r in guard.follows_from) and not value(codes[guard.id], p)
+                for p in points
+            ):
+                found.append(f"seed {seed}: {guard.id} does not follow from {guard.follows_from}")
+        elif guard not in report.roots:
+            found.append(f"seed {seed}: {guard.id} is neither a root nor follows from any")
+    if report.fix is not None:
+        counts["fixes"] += 1
+        code = compile(report.fix.condition, "fix", "eval")
+        if any(value(code, p) and not all(value(codes[g.id], p) for g in report.guards) for p in points):
+            found.append(f"seed {seed}: the fix {report.fix.condition} does not mend every guard")
+    return found, counts
+
+
+def _window(case: Case, spec: list[Any]) -> list[dict[str, int]]:
+    """The assignments of the window that meet the specification."""
+    spans = []
+    for name in NAMES:
+        top = case.data["symbols"][name]["max"]
+        spans.append(range(case.low[name], (top if top is not None else case.low[name] + WINDOW - 1) + 1))
+    points = [dict(zip(NAMES, values, strict=True)) for values in product(*spans)]
+    return [point for point in points if all(value(code, point) for code in spec)]

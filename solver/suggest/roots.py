@@ -1,0 +1,189 @@
+"""Which refuted guards matter: the others follow from them. And one change that makes all of them hold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from solver.expr import BoolExpr, and_
+from solver.problem import Condition
+from solver.prove.engine import Engine
+from solver.prove.points import Point
+from solver.prove.signs import FUEL
+from solver.prove.world import World, goal_of
+from solver.report import Suggestion
+from solver.suggest.guard import Advisor, Candidate
+from solver.suggest.observe import Observer
+
+_POOL_SAMPLES: Final = 90
+_POOL_LINE: Final = 70
+_POOL_TELLING: Final = 80
+_SMALL_FUEL: Final = 8
+
+
+@dataclass(slots=True)
+class Cluster:
+    """Refuted guards that share symbols. ``roots`` are ids, simplest first; ``follows`` the roots that imply another."""
+
+    guards: list[Condition]
+    roots: list[str] = field(default_factory=list)
+    follows: dict[str, list[str]] = field(default_factory=dict)
+    fix: BoolExpr | None = None
+
+
+def clusters(engine: Engine, refuted: Sequence[Condition]) -> list[Cluster]:
+    """The refuted guards, grouped by the symbols that they share, each group with its roots and fix."""
+    groups: list[tuple[frozenset[int], list[Condition]]] = []
+    for guard in refuted:
+        cone = engine.world.cone(guard.expr)
+        joined = [guard]
+        rest = []
+        for other, members in groups:
+            if other & cone:
+                cone |= other
+                joined = members + joined
+            else:
+                rest.append((other, members))
+        groups = [*rest, (cone, joined)]
+    found = [Cluster(sorted(members, key=_complexity)) for _, members in groups]
+    for cluster in found:
+        _Finder(engine, cluster).run()
+    return found
+
+
+def _complexity(guard: Condition) -> tuple[int, str]:
+    return len(str(guard.expr)), guard.id
+
+
+class _Finder:
+    """Roots and fix of one cluster."""
+
+    def __init__(self, engine: Engine, cluster: Cluster) -> None:
+        self.engine = engine
+        self.cluster = cluster
+        self.goals = {guard.id: goal_of(guard.expr) for guard in cluster.guards}
+        self.world = engine.world
+        cone = frozenset().union(*(self.world.cone(goal) for goal in self.goals.values()))
+        self.observer = Observer(engine, cone, list(self.goals.values()))
+        self.pool: list[Point] = []
+        self.worlds: dict[tuple[str, ...], World] = {}
+
+    def run(self) -> None:
+        guards = self.cluster.guards
+        base = self.observer.base()
+        self.pool = list(self._points(base))
+        roots, left = self._separated()
+        roots = self._irredundant(roots)
+        self.cluster.fix = self._fix(roots)
+        roots += self._unsettled(roots, left)
+        self.cluster.roots = roots
+        self.pool = self._telling(roots)
+        for guard in guards:
+            if guard.id not in roots:
+                self.cluster.follows[guard.id] = self._needed(roots, guard.id)
+
+    def _fix(self, roots: list[str]) -> BoolExpr | None:
+        """A condition on single symbols that makes every guard of the cluster hold, proved."""
+        advisor = Advisor(self.engine, [self.goals[id] for id in roots])
+        base = advisor.observer.base()
+        if base is None:
+            return None
+        for candidate in advisor.product(base):
+            after = World(self.world.problem, [("fix", candidate.condition)])
+            engine = Engine(after)
+            if all(proved_fast(engine, goal) for goal in self.goals.values()):
+                return candidate.condition
+        return None
+
+    def _points(self, base: Point | None) -> Iterator[Point]:
+        sampler = self.observer.sampler
+        for index, point in enumerate(sampler):
+            if index >= _POOL_SAMPLES:
+                break
+            yield point
+        if base is None:
+            return
+        yield base
+        for atom in sampler.free:
+            low, _ = sampler.limits(atom)
+            centre = base.parameters[atom]
+            start = low if low is not None else centre - _POOL_LINE
+            for value in dict.fromkeys([*range(start, start + _POOL_LINE), *range(centre - 20, centre + 21)]):
+                point = sampler.make({**base.parameters, atom: value})
+                if point is not None:
+                    yield point
+
+    def _separated(self) -> tuple[list[str], list[str]]:
+        """Guards that fail somewhere where the simpler ones hold, and the rest."""
+        roots: list[str] = []
+        left: list[str] = []
+        alive = self.pool
+        for guard in self.cluster.guards:
+            goal = self.goals[guard.id]
+            holding = [point for point in alive if point.holds(goal)]
+            if len(holding) < len(alive):
+                roots.append(guard.id)
+                alive = holding
+            else:
+                left.append(guard.id)
+        return roots, left
+
+    def _unsettled(self, roots: list[str], left: list[str]) -> list[str]:
+        """Of the guards that no point tells from the roots, those that could not be proved to follow."""
+        if self.cluster.fix is not None and self._implied(roots, self.cluster.fix):
+            return []  # the roots imply the fix, and the fix every guard
+        return [id for id in left if not self._implied(roots, self.goals[id])]
+
+    def _irredundant(self, roots: list[str]) -> list[str]:
+        """Drops each root, the most complicated first, that the others imply."""
+        kept = list(roots)
+        for id in reversed(roots):
+            others = [other for other in kept if other != id]
+            if not others or self._told_apart(others, id):
+                continue
+            if self._implied(others, self.goals[id]):
+                kept = others  # no point told them apart, and now it is proved
+        return kept
+
+    def _told_apart(self, others: list[str], id: str) -> bool:
+        """Whether some point meets all others and not this one: then it does not follow."""
+        goals = [self.goals[other] for other in others]
+        return any(not p.holds(self.goals[id]) and all(p.holds(goal) for goal in goals) for p in self.pool)
+
+    def _telling(self, roots: list[str]) -> list[Point]:
+        """The points that tell roots apart best: few of the roots fail there."""
+        failures = [
+            (sum(not point.holds(self.goals[id]) for id in roots), i) for i, point in enumerate(self.pool)
+        ]
+        return [self.pool[i] for count, i in sorted(failures)[:_POOL_TELLING] if count]
+
+    def _needed(self, roots: list[str], id: str) -> list[str]:
+        """The roots that a guard follows from: single ones where one is enough."""
+        for root in roots:
+            if not self._told_apart([root], id) and self._implied([root], self.goals[id], _SMALL_FUEL):
+                return [root]
+        return list(roots)
+
+    def _implied(self, premises: list[str], goal: BoolExpr, fuel: int = FUEL) -> bool:
+        key = tuple(premises)
+        world = self.worlds.get(key)
+        if world is None:
+            world = self.worlds[key] = World(self.world.problem, [(id, self.goals[id]) for id in premises])
+        return proved_fast(Engine(world), goal, fuel)
+
+
+def proved_fast(engine: Engine, goal: BoolExpr, fuel: int = FUEL) -> bool:
+    """Whether the fast path proves a goal."""
+    return engine.fast_proof(engine.world.context(engine.world.cone(goal)), goal, fuel=fuel) is not None
+
+
+def joint_fix(engine: Engine, found: Sequence[Cluster]) -> Suggestion | None:
+    """One change for all clusters: what mends each, put together."""
+    parts = [cluster.fix for cluster in found]
+    known = [part for part in parts if part is not None]
+    if len(known) < len(parts):
+        return None
+    roots = {id for cluster in found for id in cluster.roots}
+    guards = [guard.expr for cluster in found for guard in cluster.guards if guard.id in roots]
+    return Advisor(engine, guards).described(Candidate(and_(*known), "several"))
