@@ -5,10 +5,11 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from dynamo_lite import places
-from dynamo_lite.errors import ARGS_NOT_TUPLE, NOT_A_MODULE
+from dynamo_lite.errors import ARGS_NOT_TUPLE, MISSING_STATE, MODEL_RAISES, NOT_A_MODULE
 from dynamo_lite.frontend import Run
 from dynamo_lite.library import TensorLibrary, library_of
 from dynamo_lite.shapes import leaf_specs
@@ -46,18 +47,23 @@ def export(
     guard (with a counterexample and a proved fix), :class:`DataDependentError`, :class:`StateError` and
     :class:`UnsupportedError` with the user's line, and whatever the model itself raises.
     """
-    library = library_for(mod)
-    if not isinstance(args, (tuple, list)):
-        raise ARGS_NOT_TUPLE(type=type(args).__name__)
-    return Capture(library, mod, mod.forward, mod, strict).program(
-        tuple(args), dict(kwargs or {}), dynamic_shapes
-    )
+    try:
+        library = library_for(mod)
+        if not isinstance(args, (tuple, list)):
+            raise ARGS_NOT_TUPLE(type=type(args).__name__)
+        return Capture(library, mod, mod.forward, mod, strict).program(
+            tuple(args), dict(kwargs or {}), dynamic_shapes
+        )
+    except BaseException as error:
+        places.only_user_frames(error)
+        raise
 
 
 def library_for(module: Any) -> TensorLibrary:
     """The tensor library of a module. PyTorch is looked at only if the module's own code has imported it."""
     found = library_of(module)
     if found is None and "torch" in sys.modules and isinstance(module, sys.modules["torch"].nn.Module):
+        import_module("dynamo_lite.torch_bridge")
         found = library_of(module)
     if found is None:
         raise NOT_A_MODULE(type=type(module).__name__)
@@ -80,18 +86,24 @@ class Capture:
 
     def program(self, args: tuple[Any, ...], kwargs: dict[str, Any], dynamic_shapes: Any) -> ExportedProgram:
         """Runs the front end on the example and builds the program."""
+        with self.library.session():
+            return self._program(args, kwargs, self.library.dynamic_shapes(dynamic_shapes))
+
+    def _program(self, args: tuple[Any, ...], kwargs: dict[str, Any], dynamic_shapes: Any) -> ExportedProgram:
         call = bind_call(self.forward, args, kwargs)
         self.defaults = call.defaults
         specs = leaf_specs(call, dynamic_shapes, self.library)
         env = ShapeEnv()
         tracer = Tracer(self.library, env)
+        self.library.begin(tracer)
         env.locate = lambda: tracer.locate()
+        env.describe = tracer.naming
         tracer.state.add_module(self.module)
         inputs, in_spec, fake_args, fake_kwargs = make_inputs(tracer, call, specs.leaves)
         for assumption in specs.assumptions:
             env.assume(assumption)
         run = self._run(tracer, fake_args, fake_kwargs)
-        outputs = finish(tracer, inputs, run.result, run.buffers)
+        outputs = finish(tracer, inputs, run.leaves, run.spec, run.buffers)
         self.assigned = frozenset(
             entry.target
             for entry in tracer.state.entries
@@ -110,11 +122,15 @@ class Capture:
                 return run(tracer, self.module, self.forward, self.target, args, kwargs)
             from dynamo_lite.nonstrict import run as run_native
 
-            return run_native(tracer, self.module, self.forward, lambda: self.target(*args, **kwargs))
-        except ExportError as error:
-            raise error.with_traceback(None) from None
+            call = lambda: self.library.run_native(tracer, self.target, args, kwargs)  # noqa: E731
+            return run_native(tracer, self.module, self.forward, call)
+        except ExportError:
+            raise
+        except AttributeError as error:
+            error.add_note(str(MISSING_STATE(problem=str(error))))
+            raise
         except Exception as error:
-            places.strip_traceback(error)
+            error.add_note(str(MODEL_RAISES(type=type(error).__name__)))
             raise
 
     def _build(
@@ -130,8 +146,10 @@ class Capture:
         env = tracer.env
         grad_seen, layout_seen = tracer.grad_seen is not False, tracer.layout_seen is not False
         leaves = tuple(
-            item.contract_leaf(_requires_grad(item) if grad_seen else None, layout_seen, env)
-            for item in inputs
+            item.contract_leaf(
+                _requires_grad(item) if grad_seen else None, layout_seen, tracer.same_inputs.get(index), env
+            )
+            for index, item in enumerate(inputs)
         )
         contract = InputContract(
             in_spec,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, Final, Protocol
+from typing import Any, Final, Literal, Protocol
 
 from fx_ir.ops.registry import Operator
 
@@ -21,6 +21,9 @@ class Recorder(Protocol):
 
     def fake_of(self, value: Any) -> Any:
         """The fake that stands for a tensor of this trace: itself, or the lifted real tensor."""
+
+    def looked(self, what: Literal["layout", "grad"]) -> None:
+        """The program asked for strides or for ``requires_grad``: what it did with them holds for such inputs only."""
 
 
 EagerCall = Callable[[Operator, Arguments, Keywords], Any]

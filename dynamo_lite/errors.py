@@ -70,6 +70,13 @@ SPEC_DOES_NOT_FIT: Final = declare(
     hint="nest the specification as the inputs are nested; for a tensor give {{dim: Dim}} or one entry a dimension",
     about="The structure of dynamic_shapes differs from that of the inputs.",
 )
+MISSING_STATE: Final = declare(
+    "missing-state",
+    StateError,
+    "the model reads an attribute that does not exist: {problem}",
+    hint="set every attribute that forward reads before export, in __init__",
+    about="Added as a note to the model's own AttributeError.",
+)
 MODEL_RAISES: Final = declare(
     "model-raises",
     ExportError,

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
-from typing import Any, Protocol
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Any, Protocol
 
 from dynamo_lite.fake import FakeTensor
 from fx_ir.meta import TensorMeta
+
+if TYPE_CHECKING:
+    from dynamo_lite.strict.policy.tracing import TracePolicy
+    from dynamo_lite.trace.tracer import Tracer
 
 
 class TensorLibrary(Protocol):
@@ -42,6 +47,26 @@ class TensorLibrary(Protocol):
 
     def named_modules(self, module: Any) -> Iterator[tuple[str, Any]]:
         """The module and its descendants by qualified name."""
+
+    def dynamic_shapes(self, given: Any) -> Any:
+        """A specification with the library's own dimension objects replaced by ours."""
+
+    def session(self) -> AbstractContextManager[None]:
+        """While a module is captured: the library's global state is taken over, and restored however the capture ends."""
+
+    def begin(self, tracer: Tracer) -> None:
+        """Prepares a new tracer."""
+
+    def strict_policy(self) -> type[TracePolicy]:
+        """What the strict front end asks while it interprets."""
+
+    def run_native(
+        self, tracer: Tracer, target: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]
+    ) -> Any:
+        """Runs ``target`` on fakes in CPython itself; fakes come back."""
+
+    def bare(self, value: Any) -> Any:
+        """The fake inside what native code was given in its place; any other value itself."""
 
 
 _LIBRARIES: list[TensorLibrary] = []

@@ -6,21 +6,26 @@ from forward's closures and globals or held by modules. Other writes are invisib
 
 from __future__ import annotations
 
+import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from types import CodeType, FunctionType
+from types import CodeType, FrameType, FunctionType
 from typing import Any, Final
 
 from dynamo_lite import dispatch, places
 from dynamo_lite.fake import is_fake
 from dynamo_lite.frontend import Run
+from dynamo_lite.native_watch import Watch, user_variables, watching
 from dynamo_lite.trace.errors import TENSOR_LEFT_OUTSIDE
+from dynamo_lite.trace.naming import no_variables
 from dynamo_lite.trace.tracer import Tracer
 from fx_ir import fake_context
 from fx_ir.provenance import Effect
-from solver.errors import Location
+from fx_ir.pytree import tree_flatten
+from solver.errors import DataDependentError, Location, StateError, UnsupportedError, watch
 
+_REFUSALS: Final = (UnsupportedError, DataDependentError, StateError)
 _CONTAINERS: Final = (list, dict, set, deque, bytearray)
 
 
@@ -166,29 +171,74 @@ def _names_in(code: CodeType) -> Iterator[str]:
 
 
 def run(tracer: Tracer, module: Any, forward: Callable[..., Any], call: Callable[[], Any]) -> Run:
-    """Runs ``call`` (the model on its fakes) natively and reports what happened."""
+    """Runs ``call`` (the model on its fakes) natively and reports what happened.
+
+    Raises what the model raises, and a refusal of ours also where the model has swallowed it.
+    """
     tracer.locate = places.native_location
+    tracer.naming.variables = user_variables
+    paths = {id(child): (name, type(child).__name__) for name, child in tracer.library.named_modules(module)}
+    tracer.modules_now = lambda: _module_stack(paths)
     snapshot = Snapshot(tracer, module, forward)
     changed: list[tuple[str, Any]] = []
     try:
-        with dispatch.recording(tracer), fake_context.activate(tracer):
-            result = call()
-        buffers = {name: held for name, held, _ in tracer.library.named_buffers(module)}
+        with (
+            dispatch.recording(tracer),
+            fake_context.activate(tracer),
+            watch() as refusals,
+            watching(tracer) as seen,
+        ):
+            leaves, spec = tree_flatten(call())
+        bare = tracer.library.bare
+        buffers = {name: bare(held) for name, held, _ in tracer.library.named_buffers(module)}
     finally:
         changed = snapshot.restore()
-    return Run(result, buffers, _effects(tracer, changed, buffers), [])
+        tracer.naming.variables = no_variables
+    swallowed = next((error for error in refusals if isinstance(error, _REFUSALS)), None)
+    if swallowed is not None:
+        raise swallowed
+    effects = [*_effects(changed, buffers, _write_places(tracer, module, seen)), *seen.effects.values()]
+    return Run(leaves, spec, buffers, effects, list(seen.assumptions.values()))
 
 
-def _effects(tracer: Tracer, changed: list[tuple[str, Any]], buffers: dict[str, Any]) -> list[Effect]:
+def _module_stack(paths: dict[int, tuple[str, str]]) -> tuple[tuple[str, str], ...]:
+    """The modules whose ``forward`` is running, outermost first."""
+    found: list[tuple[str, str]] = []
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        code = frame.f_code
+        if code.co_name == "forward" and code.co_argcount:
+            known = paths.get(id(frame.f_locals.get(code.co_varnames[0])))
+            if known is not None:
+                found.append(known)
+        frame = frame.f_back
+    found.reverse()
+    return tuple(found)
+
+
+def _write_places(tracer: Tracer, module: Any, seen: Watch) -> dict[str, Location | None]:
+    """Where each attribute of the module tree was written."""
+    found: dict[str, Location | None] = {}
+    for name, child in tracer.library.named_modules(module):
+        for (owner, attribute), where in seen.writes.items():
+            if owner == id(child):
+                found[f"self.{name}.{attribute}" if name else f"self.{attribute}"] = where
+    return found
+
+
+def _effects(
+    changed: list[tuple[str, Any]], buffers: dict[str, Any], written: dict[str, Location | None]
+) -> list[Effect]:
     names = {f"self.{name}" for name in buffers}
     effects: list[Effect] = []
     for where, value in changed:
+        location = written.get(where) or _where(value)
         if where in names:
-            effects.append(Effect("buffer", where, _where(value), "buffer update"))
+            effects.append(Effect("buffer", where, location, "buffer update"))
             continue
         if is_fake(value):
-            raise TENSOR_LEFT_OUTSIDE(where=where, location=_where(value))
-        effects.append(Effect("attribute", where, None, "rolled back"))
+            raise TENSOR_LEFT_OUTSIDE(where=where, location=location)
+        effects.append(Effect("attribute", where, location, "rolled back"))
     return effects
 
 

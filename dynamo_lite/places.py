@@ -9,7 +9,7 @@ from typing import Final
 
 import fx_ir
 import solver
-from solver.errors import Location
+from solver.errors import ExportError, Location
 
 _HERE: Final = Path(__file__).resolve().parent
 _OURS: Final = tuple(
@@ -67,8 +67,13 @@ def native_location() -> Location | None:
     return None
 
 
-def strip_traceback(error: BaseException) -> None:
-    """Drops our own frames from the traceback of the model's own exception."""
+def only_user_frames(error: BaseException) -> None:
+    """Drops our own frames from an exception's traceback, for a function that then re-raises with a bare ``raise``.
+
+    (CPython adds no entry for a frame that re-raises, so nothing of ours is left.)
+    """
+    if isinstance(error, ExportError):
+        error.__suppress_context__ = True
     kept: list[TracebackType] = []
     entry = error.__traceback__
     while entry is not None:

@@ -18,11 +18,11 @@ def _check(cond: Any, message: Any = None) -> None:
 
     ``message`` is a string or a function that returns one. Outside export a false ``cond`` raises RuntimeError.
     """
-    text = message() if callable(message) else message
     target: Any = dispatch.recorder()
     if target is not None:
-        target.check(cond, text)
+        target.check(cond, message)
     elif not cond:
+        text = message() if callable(message) else message
         raise RuntimeError(text or "Expected cond to be True, but got False")
 
 

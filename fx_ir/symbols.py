@@ -5,17 +5,20 @@ Loaded programs carry their symbolic values in one, and the checker derives valu
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
+from fx_ir.meta import TensorMeta
 from solver import expr as E
 from solver.errors import ExportError
-from solver.expr import BoolExpr, IntExpr
-from solver.expr import free_symbols
+from solver.expr import BoolExpr, IntExpr, free_symbols
 from solver.knowledge import Knowledge
-from solver.problem import Problem
+from solver.problem import Problem, SymbolDecl
 from solver.sym import SymBool, SymFloat, SymInt
+
+if TYPE_CHECKING:
+    from fx_ir.program import ExportedProgram
 
 _ORDER: Final = {"unbacked": 2, "phantom": 1, "input": 0}
 
@@ -34,18 +37,23 @@ class DetachedEnv:
     supplies the symbols that fake rules ask for.
     """
 
-    def __init__(self, problem: Problem) -> None:
-        kinds = {name: _ORDER[symbol.kind] for name, symbol in problem.symbols.items()}
+    int_type: type[SymInt] = SymInt
+    bool_type: type[SymBool] = SymBool
+    float_type: type[SymFloat] = SymFloat
+    quoting = False
+
+    def __init__(self, symbols: Mapping[str, SymbolDecl], conditions: Iterable[BoolExpr]) -> None:
+        kinds = {name: _ORDER[symbol.kind] for name, symbol in symbols.items()}
         self.origin: str | None = None
         self.hints: dict[str, int] = {}
         self.knowledge = Knowledge(lambda name: kinds.get(name, 2))
         self.make_unbacked: Callable[[str], Any] | None = None
-        for name, symbol in problem.symbols.items():
+        for name, symbol in symbols.items():
             self.knowledge.add_symbol(name, symbol.min, symbol.max)
             if symbol.hint is not None:
                 self.hints[name] = symbol.hint
-        for condition in (*problem.spec, *problem.facts, *problem.guards):
-            self.knowledge.learn(condition.expr)
+        for condition in conditions:
+            self.knowledge.learn(condition)
 
     # --- what symbolic numbers ask ---------------------------------------------------------------------------------
 
@@ -127,6 +135,60 @@ class DetachedEnv:
         return isinstance(condition, SymBool)
 
 
-def detached_env(problem: Problem | None) -> DetachedEnv:
-    """The environment of a program's obligations."""
-    return DetachedEnv(problem if problem is not None else Problem())
+def detached_env(problem: Problem | None, symbols: Mapping[str, SymbolDecl] | None = None) -> DetachedEnv:
+    """The environment of proof obligations, with further symbols that they do not mention."""
+    made = problem if problem is not None else Problem()
+    conditions = [condition.expr for condition in (*made.spec, *made.facts, *made.guards)]
+    return DetachedEnv({**(symbols or {}), **made.symbols}, conditions)
+
+
+def program_env(program: ExportedProgram) -> DetachedEnv:
+    """The environment of a program: its symbols, and every condition that holds when it runs."""
+    env = detached_env(program.problem, program_symbols(program))
+    for condition in _conditions(program):
+        env.knowledge.learn(condition)
+    return env
+
+
+def _conditions(program: ExportedProgram) -> list[BoolExpr]:
+    return [condition.expr for condition in program.contract.conditions] + [
+        guard.expr for guard in program.guards
+    ]
+
+
+def program_symbols(program: ExportedProgram) -> dict[str, SymbolDecl]:
+    """Every symbol of the values, inputs and conditions, with bounds and the example's value where they are known."""
+    found = dict(program.problem.symbols) if program.problem is not None else {}
+    for module in program.graph_module.modules():
+        for node in module.graph.nodes:
+            _collect(node.meta.get("val"), found)
+    for name, (low, high) in program.contract.ranges.items():
+        if name not in found:
+            found[name] = SymbolDecl(min=low, max=high)
+    for condition in _conditions(program):
+        for name, sort in E.symbol_sorts(condition):
+            found.setdefault(name, SymbolDecl(sort=sort))
+    return found
+
+
+def _collect(val: Any, found: dict[str, SymbolDecl]) -> None:
+    if isinstance(val, (tuple, list)):
+        for item in val:
+            _collect(item, found)
+    elif isinstance(val, TensorMeta):
+        strides = () if val.is_plain else val.strides
+        for size in (*val.shape, *strides, val.offset):
+            _collect(size, found)
+    elif isinstance(val, (SymInt, SymFloat, SymBool)):
+        for name, sort in E.symbol_sorts(val.expr):
+            if name not in found:
+                found[name] = _declaration(val.env, name, sort)
+
+
+def _declaration(env: Any, name: str, sort: E.Sort) -> SymbolDecl:
+    if sort != "int":
+        return SymbolDecl("unbacked", sort=sort)
+    symbol = E.int_symbol(name)
+    low, high = env.bounds(symbol)
+    hint = env.hint(symbol)
+    return SymbolDecl("unbacked" if hint is None else "input", low, high, hint=hint)

@@ -33,6 +33,8 @@ class Declarations(ABC):
     ) -> None:
         self.locate = locate
         self.describe = describe
+        # While True, the text of a number is its expression and adds no guard: messages, not values, are being made.
+        self.quoting = False
         self.symbols: dict[str, SymbolInfo] = {}
         self.sources: dict[str, IntExpr] = {}
         self.hints: dict[str, int] = {}

@@ -6,6 +6,9 @@ reference is made from. Raising is ``raise NOT_A_MODULE(location=..., type="int"
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from string import Formatter
 from typing import Any, Final
@@ -23,6 +26,24 @@ class Location:
         return f"{self.file}:{self.line} in {self.function}"
 
 
+class _Watch(threading.local):
+    made: list[ExportError] | None = None
+
+
+_WATCH: Final = _Watch()
+
+
+@contextmanager
+def watch() -> Iterator[list[ExportError]]:
+    """Collects every error of ours that this thread makes in the block, so that one that user code swallows is not lost."""
+    before, made = _WATCH.made, []
+    _WATCH.made = made
+    try:
+        yield made
+    finally:
+        _WATCH.made = before
+
+
 class ExportError(Exception):
     """Base of everything this project raises on purpose.
 
@@ -35,6 +56,8 @@ class ExportError(Exception):
         self.id = id
         self.location = location
         self.hint = hint
+        if _WATCH.made is not None:
+            _WATCH.made.append(self)
 
     def __str__(self) -> str:
         lines = [f"[{self.id}] {self.message}"]

@@ -14,6 +14,14 @@ from fx_ir.meta import Size as OneSize
 from fx_ir.meta import Sizes, TensorMeta
 
 
+def _layout_of(self: Any) -> TensorMeta:
+    """The description, for a question about layout, which a recorder hears of."""
+    target = dispatch.recorder()
+    if target is not None:
+        target.looked("layout")
+    return meta_of(self)
+
+
 def _wrap_dim(dim: int, rank: int) -> int:
     bound = max(rank, 1)
     if not -bound <= dim < bound:
@@ -48,13 +56,13 @@ def numel(self: Any) -> Any:
 
 def stride(self: Any, dim: int | None = None) -> Any:
     """Strides in elements, or that of one dimension."""
-    strides = meta_of(self).strides
+    strides = _layout_of(self).strides
     return tuple(strides) if dim is None else strides[_wrap_dim(dim, len(strides))]
 
 
 def storage_offset(self: Any) -> Any:
     """Where the tensor begins in its storage, in elements."""
-    return meta_of(self).offset
+    return _layout_of(self).offset
 
 
 def _row_major(meta: TensorMeta, order: list[int]) -> bool:
@@ -73,7 +81,7 @@ def _row_major(meta: TensorMeta, order: list[int]) -> bool:
 
 def is_contiguous(self: Any, memory_format: MemoryFormat = MemoryFormat.contiguous_format) -> bool:
     """Whether the elements lie in memory in that order; a dynamic size may be asked (and guarded)."""
-    meta = meta_of(self)
+    meta = _layout_of(self)
     if memory_format is MemoryFormat.contiguous_format:
         return meta.is_plain or _row_major(meta, list(range(meta.ndim))[::-1])
     spatial = {MemoryFormat.channels_last: 2, MemoryFormat.channels_last_3d: 3}[memory_format]
@@ -129,6 +137,9 @@ def data_ptr(self: Any) -> int:
 
 def requires_grad(self: Any) -> bool:
     """The flag; metadata, as there is no autograd here."""
+    target = dispatch.recorder()
+    if target is not None:
+        target.looked("grad")
     return meta_of(self).requires_grad
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextvars
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from types import FunctionType
 from typing import Any
 
@@ -14,13 +15,13 @@ from dynamo_lite.strict import traced
 from dynamo_lite.strict.machine.current import peek
 from dynamo_lite.strict.machine.run import execute
 from dynamo_lite.strict.policy.origins import Origins, write_live_check
-from dynamo_lite.strict.policy.tracing import TracePolicy, user_location
-from dynamo_lite.strict.transaction import Effect as Write
+from dynamo_lite.strict.policy.tracing import user_location
 from dynamo_lite.strict.transaction import Transaction
 from dynamo_lite.trace.errors import TENSOR_LEFT_OUTSIDE
 from dynamo_lite.trace.tracer import Tracer
 from fx_ir import fake_context
 from fx_ir.provenance import Effect
+from fx_ir.pytree import tree_flatten
 
 
 def run(
@@ -48,16 +49,16 @@ def _run(
     _place_closure(origins, forward)
     tracer.locate = user_location
     tracer.modules_now = lambda: module_stack(paths)
+    tracer.naming.variables = traced.user_variables
     tracer.invoke = _invoke
-    tracer.state.name_of = lambda tensor: _constant_name(origins, tensor)
     with Transaction(user_location) as transaction:
-        policy = TracePolicy(tracer, transaction, origins)
+        policy = tracer.library.strict_policy()(tracer, transaction, origins)
         with dispatch.recording(tracer), fake_context.activate(tracer):
-            result = traced.run_traced(policy, target, args, dict(kwargs))
+            leaves, spec = tree_flatten(traced.run_traced(policy, target, args, dict(kwargs)))
         buffers = {name: held for name, held, _ in tracer.library.named_buffers(module)}
-        effects = _effects(tracer, module, transaction)
+        effects = _effects(tracer, module, transaction, origins)
     assumptions = [*policy.environment.values(), *origins.assumptions()]
-    return Run(result, buffers, effects, assumptions, _live_check(origins, module))
+    return Run(leaves, spec, buffers, effects, assumptions, _live_check(origins, module))
 
 
 def _live_check(origins: Origins, module: Any) -> Callable[[Any], str | None]:
@@ -118,60 +119,40 @@ def module_stack(paths: dict[int, tuple[str, str]]) -> tuple[tuple[str, str], ..
     return tuple(found)
 
 
-def _constant_name(origins: Origins, tensor: Any) -> str | None:
-    origin = origins.of(tensor)
-    if origin is None:
-        return None
-    path = origin.path()
-    return path.removeprefix("self.") if path.startswith("self.") else None
-
-
-def _effects(tracer: Tracer, module: Any, transaction: Transaction) -> list[Effect]:
+def _effects(tracer: Tracer, module: Any, transaction: Transaction, origins: Origins) -> list[Effect]:
     """The ledger as data. Raises ``tensor-left-outside`` where an outside object would keep a tensor of the trace."""
-    buffers = {
-        id(owner._buffers): (name, set(owner._buffers))
-        for name, owner in tracer.library.named_modules(module)
-    }
-    known = {name for name, _, _ in ((e.target, 0, 0) for e in tracer.state.entries if e.kind == "buffer")}
+    buffers = {id(owner._buffers): name for name, owner in tracer.library.named_modules(module)}
+    known = {entry.target for entry in tracer.state.entries if entry.kind == "buffer"}
     effects: list[Effect] = []
-    writes = transaction.outside_writes()
-    for obj, write in writes:
+    written: set[int] = set()
+    for obj, kind, effect in transaction.outside_writes():
+        written.add(id(effect))
         owner = buffers.get(id(obj))
         if owner is not None:
-            prefix = f"{owner[0]}." if owner[0] else ""
+            prefix = f"{owner}." if owner else ""
             stray = [key for key, value in obj.items() if is_fake(value) and f"{prefix}{key}" not in known]
             if stray:
-                raise TENSOR_LEFT_OUTSIDE(where=f"self.{prefix}{stray[0]}", location=write.where)
-            effects.append(Effect("buffer", f"self.{prefix}*", write.where, "buffer update"))
+                raise TENSOR_LEFT_OUTSIDE(where=f"self.{prefix}{stray[0]}", location=effect.location)
+            effects.append(Effect("buffer", f"self.{prefix}*", effect.location, "buffer update"))
             continue
-        if _holds_fake(obj, write):
-            raise TENSOR_LEFT_OUTSIDE(where=write.what, location=write.where)
-        effects.append(Effect(_kind(write), write.what, write.where, "rolled back"))
-    written = {id(write) for _, write in writes}
-    for note in transaction.ledger():
-        if id(note) not in written:
-            effects.append(Effect(_kind(note), note.what, note.where, note.became))  # type: ignore[arg-type]
-    return effects
+        origin = origins.of(obj)
+        if origin is not None:
+            name = effect.what.rpartition(".")[2]
+            effect = replace(effect, what=f"{origin.path()}.{name}" if kind == "attr" else origin.path())
+        if _holds_fake(obj, kind):
+            raise TENSOR_LEFT_OUTSIDE(where=effect.what, location=effect.location)
+        effects.append(effect)
+    return effects + [note for note in transaction.ledger() if id(note) not in written]
 
 
-def _kind(write: Write) -> Any:
-    return {
-        "attr": "attribute",
-        "item": "item",
-        "global": "global",
-        "deref": "cell",
-        "content": "container",
-    }.get(write.kind, write.kind)
-
-
-def _holds_fake(obj: Any, write: Write) -> bool:
+def _holds_fake(obj: Any, kind: str) -> bool:
     """Whether what was written holds a tensor of the trace. Reads containers and namespaces only."""
     values: Iterable[Any] = ()
     if isinstance(obj, dict):
         values = obj.values()
     elif isinstance(obj, (list, tuple, set)) or type(obj).__name__ == "deque":
         values = list(obj)
-    elif write.kind == "deref":
+    elif kind == "deref":
         try:
             values = (obj.cell_contents,)
         except ValueError:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from types import CellType
 from typing import Any
 
+from dynamo_lite import places
 from dynamo_lite.strict import builtins as replacements
 from dynamo_lite.strict.machine import table
 from dynamo_lite.strict.machine.current import exchange, peek
-from dynamo_lite.strict.machine.frame import Frame, Machine
+from dynamo_lite.strict.machine.frame import NULL, Frame, Machine
 from dynamo_lite.strict.machine.policy import Policy
 from dynamo_lite.strict.machine.run import execute, get_traceback, set_traceback, user_traceback
 from dynamo_lite.strict.machine.slots import classes_changed
@@ -62,6 +64,26 @@ def location() -> Location | None:
             return _locate(frame)
         frame = frame.back
     return None
+
+
+def user_variables() -> dict[str, Any]:
+    """The variables of the innermost interpreted frame that is the user's."""
+    for frame in _frames():
+        assert frame.code is not None
+        if not places.is_library_file(frame.code.code.co_filename):
+            names = frame.code.decoded.slot_names
+            held = zip(names, frame.stack, strict=False)
+            return {name: _content(value) for name, value in held if value is not NULL}
+    return {}
+
+
+def _content(value: Any) -> Any:
+    if type(value) is CellType:
+        try:
+            return value.cell_contents
+        except ValueError:
+            return None
+    return value
 
 
 def stack() -> list[Location]:

@@ -18,24 +18,23 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from dynamo_lite.strict.machine.slots import MISSING, dict_of, lookup, mro_of
+from fx_ir.provenance import Became, Effect, EffectKind
 from solver.errors import Location
 
+_KINDS: Final[dict[str, EffectKind]] = {
+    "attr": "attribute",
+    "item": "item",
+    "global": "global",
+    "deref": "cell",
+    "content": "container",
+}
 _UNTRACKED: Final = (dict, bytearray, array.array, types.CellType)
-
-
-@dataclass(slots=True)
-class Effect:
-    """One place that the program wrote or one thing it did, and what became of it."""
-
-    kind: str
-    what: str
-    where: Location | None
-    became: str = "rolled back"
 
 
 @dataclass(slots=True)
 class _Entry:
     obj: Any
+    kind: str
     effect: Effect
     restore: Callable[[], None]
 
@@ -74,11 +73,12 @@ class Transaction:
         if mark in self._seen:
             return
         restore = _RESTORERS[kind](obj, key)
-        entry = _Entry(obj, Effect(kind, _describe(kind, obj, key), self._locate()), restore)
+        effect = Effect(_KINDS[kind], _describe(kind, obj, key), self._locate(), "rolled back")
+        entry = _Entry(obj, kind, effect, restore)
         self._entries.append(entry)
         self._seen[mark] = entry
 
-    def note(self, kind: str, what: str, became: str) -> None:
+    def note(self, kind: EffectKind, what: str, became: Became) -> None:
         """Enters in the ledger what has nothing to undo: something skipped, burned in or assumed."""
         self._notes.append(Effect(kind, what, self._locate(), became))
 
@@ -111,11 +111,11 @@ class Transaction:
         ]
         return written + self._notes
 
-    def outside_writes(self) -> list[tuple[Any, Effect]]:
-        """The outside objects that were written, each with its effect."""
+    def outside_writes(self) -> list[tuple[Any, str, Effect]]:
+        """The outside objects that were written, each with the kind of write and its effect."""
         fresh = self._fresh_ids()
         return [
-            (entry.obj, entry.effect)
+            (entry.obj, entry.kind, entry.effect)
             for entry in self._entries
             if id(entry.obj) not in fresh and id(entry.obj) not in self._made
         ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +12,7 @@ from dynamo_lite.trace.inputs import UserInput
 from dynamo_lite.trace.state import Lifted
 from dynamo_lite.trace.tracer import Tracer
 from fx_ir.node import Node
-from fx_ir.pytree import TreeSpec, keystr, spec_paths, tree_flatten
+from fx_ir.pytree import TreeSpec, keystr, spec_paths
 from fx_ir.signature import (
     ArgumentSpec,
     ConstantArgument,
@@ -52,12 +52,17 @@ class _Out:
     argument: type[ArgumentSpec] = TensorArgument
 
 
-def finish(tracer: Tracer, inputs: list[UserInput], result: Any, final_buffers: Mapping[str, Any]) -> Outputs:
+def finish(
+    tracer: Tracer,
+    inputs: list[UserInput],
+    leaves: Sequence[Any],
+    out_spec: TreeSpec,
+    final_buffers: Mapping[str, Any],
+) -> Outputs:
     """Adds the output node, drops what nobody uses, and names what goes in and out.
 
     ``final_buffers`` is what the module holds under each buffer's name when the program has run.
     """
-    leaves, out_spec = tree_flatten(result)
     paths = spec_paths(out_spec)
     user = [_user_output(tracer, leaf, path) for leaf, path in zip(leaves, paths, strict=True)]
     outs = [*_buffer_updates(tracer, final_buffers), *_input_updates(tracer, inputs), *user]

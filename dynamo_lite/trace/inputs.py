@@ -50,8 +50,10 @@ class UserInput:
     value: Any
     dims: tuple[Dimension, ...] = ()
 
-    def contract_leaf(self, requires_grad: bool | None, layout_seen: bool, env: ShapeEnv) -> InputLeaf:
-        """What a call must bring for this leaf."""
+    def contract_leaf(
+        self, requires_grad: bool | None, layout_seen: bool, same_as: int | None, env: ShapeEnv
+    ) -> InputLeaf:
+        """What a call must bring for this leaf. ``same_as`` is the index of an earlier leaf that is the same object."""
         name = self.placeholder.name
         if self.fake is None:
             if isinstance(self.value, SymInt):
@@ -70,6 +72,7 @@ class UserInput:
             requires_grad=requires_grad,
             contiguous=True if layout_seen and meta.is_plain else None,
             strides=strides,
+            alias_of=same_as,
         )
 
 
@@ -152,6 +155,7 @@ def make_inputs(
     inputs: list[UserInput] = []
     for (path, leaf), wanted in zip(pairs, specs, strict=True):
         inputs.append(_make_input(tracer, call, path, leaf, wanted))
+    tracer.inputs = inputs
     tracer.state.first_input = inputs[0].placeholder if inputs else None
     args, kwargs = spec.unflatten([item.fake if item.fake is not None else item.value for item in inputs])
     return inputs, spec, args, kwargs

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from dynamo_lite.fake import FakeTensor
 from dynamo_lite.trace.errors import ATTRIBUTE_WRITTEN, OUTER_WRITTEN, PARAMETER_WRITTEN
 from fx_ir import functionalize
+from fx_ir.names import sanitize
 from fx_ir.node import Node
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ class Lifted:
 class LiftedState:
     """Entries in the order of their placeholders within each kind; user inputs come after all of them."""
 
-    __slots__ = ("_by_id", "_names", "_tracer", "entries", "first_input", "name_of")
+    __slots__ = ("_attributes", "_by_id", "_module", "_names", "_tracer", "entries", "first_input")
 
     def __init__(self, tracer: Tracer) -> None:
         self._tracer = tracer
@@ -41,12 +41,13 @@ class LiftedState:
         self._names: set[str] = set()
         self.entries: list[Lifted] = []
         self.first_input: Node | None = None
-        # How a constant is called: a front end that knows where it came from says so.
-        self.name_of: Callable[[Any], str | None] = lambda tensor: None
+        self._module: Any = None
+        self._attributes: dict[int, str] | None = None
 
     def add_module(self, module: Any) -> None:
         """Lifts every parameter and buffer, each once however many names it has."""
         library = self._tracer.library
+        self._module = module
         for name, tensor in library.named_parameters(module):
             if id(tensor) not in self._by_id:
                 self._lift("parameter", name, tensor, None)
@@ -66,18 +67,40 @@ class LiftedState:
         """The fake of any real tensor; a new one is a constant of the program."""
         found = self._by_id.get(id(tensor))
         if found is None:
-            name = self.name_of(tensor)
+            name = self._attribute_names().get(id(tensor))
             if name is None or name in self._names:
                 number = sum(entry.kind == "constant" for entry in self.entries)
                 name = f"lifted_tensor_{number}"
             found = self._lift("constant", name, tensor, None)
         return found
 
+    def _attribute_names(self) -> dict[int, str]:
+        """Tensors that the module tree holds as plain attributes, or in containers there, by identity."""
+        if self._attributes is None:
+            self._attributes = {}
+            for path, child in self._tracer.library.named_modules(self._module):
+                prefix = f"{path}." if path else ""
+                for name, value in vars(child).items():
+                    if not name.startswith("_"):
+                        self._name_tensors(f"{prefix}{name}", value, 3)
+        return self._attributes
+
+    def _name_tensors(self, name: str, value: Any, depth: int) -> None:
+        assert self._attributes is not None
+        if self._tracer.library.is_tensor(value):
+            self._attributes.setdefault(id(value), name)
+        elif depth and type(value) in (list, tuple):
+            for index, item in enumerate(value):
+                self._name_tensors(f"{name}[{index}]", item, depth - 1)
+        elif depth and type(value) is dict:
+            for key, item in value.items():
+                self._name_tensors(f"{name}[{key!r}]", item, depth - 1)
+
     def _lift(self, kind: Kind, target: str, tensor: Any, persistent: bool | None) -> FakeTensor:
         tracer = self._tracer
         meta = tracer.library.describe(tensor)
         graph = tracer.top.graph
-        name = _PREFIX[kind] + target.replace(".", "_")
+        name = _PREFIX[kind] + sanitize(target)
         node_meta = {"val": meta, "nn_module_stack": (), "location": None}
         if self.first_input is None:
             node = graph.placeholder(name, meta=node_meta)

@@ -15,21 +15,25 @@ from dynamo_lite.lowering import modes
 from dynamo_lite.trace.definitions import Definitions
 from dynamo_lite.trace.errors import IN_PLACE_RESIZES, IN_PLACE_VIEW
 from dynamo_lite.trace.level import Level
+from dynamo_lite.trace.naming import Naming
 from dynamo_lite.trace.state import LiftedState
 from fx_ir import functionalize
 from fx_ir.contract import Distinct
 from fx_ir.functionalize import Alias
 from fx_ir.meta import TensorMeta
 from fx_ir.node import Node
-from fx_ir.ops.registry import OPS, Operator, find, infer
+from fx_ir.ops.registry import OPS, Operator, find, infer, is_tensor
 from solver.errors import Location
 from solver.shape_env import ShapeEnv
 from solver.sym import SymBool, SymFloat, SymInt
 
 if TYPE_CHECKING:
     from dynamo_lite.library import TensorLibrary
+    from dynamo_lite.trace.inputs import UserInput
 
 _PLAIN: Final = frozenset({int, float, bool, str, type(None), complex})
+# Views of some layouts, copies of others.
+_VIEW_BY_LAYOUT: Final = frozenset({"reshape", "reshape_as", "flatten", "contiguous", "ravel"})
 _SYMBOLIC: Final = (SymInt, SymFloat, SymBool)
 Locate = Callable[[], Location | None]
 
@@ -43,7 +47,8 @@ class Tracer:
     """One capture in progress.
 
     ``locate`` tells the user's line; ``modules_now`` the modules that are running, as ``(path, class name)`` pairs, outermost first.
-    ``layout_seen`` and ``grad_seen`` say whether the program looked at strides or at ``requires_grad``.
+    ``layout_seen`` and ``grad_seen`` say where the program first looked at strides or at ``requires_grad`` (False: nowhere).
+    ``distinct_inputs`` and ``same_inputs`` (a leaf's index to an earlier one's) are the answers it got to ``a is b``.
     """
 
     def __init__(self, library: TensorLibrary, env: ShapeEnv) -> None:
@@ -56,7 +61,12 @@ class Tracer:
         self.state = LiftedState(self)
         self.layout_seen: Location | bool | None = False
         self.grad_seen: Location | bool | None = False
+        self.inputs: list[UserInput] = []
         self.distinct_inputs: list[Distinct] = []
+        self.same_inputs: dict[int, int] = {}
+        self.naming = Naming()
+        self._by_layout: set[int] = set()
+        self._kept: list[FakeTensor] = []  # so that the ids above stay theirs
         self._fake_class = library.fake_class
         self._fresh: list[tuple[str, Any]] = []
         # How Python functions given to control-flow operators are run; a front end that does not run Python natively replaces it.
@@ -112,6 +122,32 @@ class Tracer:
         """The node that holds the fake's present value, as known in the graph being recorded."""
         node = functionalize.current(fake, self)
         return node if node.graph is self.level.graph else self.level.own(node)
+
+    # ---- questions that the contract answers for ----
+
+    def looked(self, what: Literal["layout", "grad"]) -> None:
+        """The program asked for strides or for ``requires_grad``."""
+        if what == "layout":
+            self.layout_seen = self.layout_seen or self.locate() or True
+        else:
+            self.grad_seen = self.grad_seen or self.locate() or True
+
+    def identical(self, left: FakeTensor, right: FakeTensor) -> bool:
+        """``left is right``; where two inputs are asked, the answer joins the contract."""
+        if left is right:
+            return True
+        places = {id(item.fake): index for index, item in enumerate(self.inputs)}
+        first, second = places.get(id(left)), places.get(id(right))
+        if first is None or second is None:
+            return False
+        first, second = sorted((first, second))
+        if self.inputs[first].example is self.inputs[second].example:
+            self.same_inputs[second] = first
+            return True
+        distinct = Distinct(first, second, self.locate())
+        if all((d.first, d.second) != (first, second) for d in self.distinct_inputs):
+            self.distinct_inputs.append(distinct)
+        return False
 
     # ---- unbacked numbers (fx_ir.fake_context) ----
 
@@ -184,7 +220,11 @@ class Tracer:
         if type(result) is TensorMeta:
             if op.view is None:
                 return self._fake_class(self, result, node)
-            return self.value(result, node, self._alias(op, result, parents, metas, args, kwargs, None))
+            made = self.value(result, node, self._alias(op, result, parents, metas, args, kwargs, None))
+            if op.maybe_view is not None and op.name in _VIEW_BY_LAYOUT:
+                self._by_layout |= {id(parents[0].memory), id(made.memory)}
+                self._kept += (parents[0], made)
+            return made
         return self._wrap(op, result, node, parents, metas, args, kwargs)
 
     def _operand(self, arg: Any, parents: list[FakeTensor]) -> tuple[Any, Any]:
@@ -276,6 +316,8 @@ class Tracer:
         """Makes ``value`` the content of ``target``, cast to its dtype; all aliases see it."""
         fake = self.fake_of(target)
         self.state.refuse_write(fake)
+        if id(fake.memory) in self._by_layout:  # whether two values share memory is a question of strides
+            self.looked("layout")
         new = self.fake_of(value)
         meta = fake.meta
         if new.meta.dtype is not meta.dtype:
@@ -320,13 +362,27 @@ class Tracer:
 
     # ---- facts ----
 
-    def check(self, condition: Any, message: str | None = None) -> None:
-        """``torch._check``: a fact about unbacked sizes becomes an inline assertion, one about backed sizes a guard."""
-        if isinstance(condition, SymBool) and self.env.check(condition, message):
-            node = self.level.sizes.of(condition.expr)
-            text = message or f"expected {condition.expr}"
-            self.level.graph.call_function(
-                OPS["aten::_assert_scalar"], (node, text), meta=self.node_meta(None)
-            )
-        elif not isinstance(condition, SymBool) and not condition:
-            raise RuntimeError(message or "Expected cond to be True, but got False")
+    def check(self, condition: Any, message: Any = None) -> None:
+        """``torch._check``: a fact about unbacked sizes becomes an inline assertion, one about backed sizes a guard.
+
+        ``message`` is a text or a function that makes one; sizes in it are shown as expressions and add no guard.
+        """
+        if is_tensor(condition):
+            condition = condition.item()
+        if isinstance(condition, SymBool):
+            text = self._text(message)
+            if self.env.check(condition, text):
+                node = self.level.sizes.of(condition.expr)
+                args = (node, text or f"expected {condition.expr}")
+                self.level.graph.call_function(OPS["aten::_assert_scalar"], args, meta=self.node_meta(None))
+        elif not condition:
+            raise RuntimeError(self._text(message) or "Expected cond to be True, but got False")
+
+    def _text(self, message: Any) -> str | None:
+        if not callable(message):
+            return None if message is None else str(message)
+        self.env.quoting = True
+        try:
+            return str(self.invoke(message, ()))
+        finally:
+            self.env.quoting = False

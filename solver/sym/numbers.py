@@ -86,6 +86,25 @@ def _comparison(make: Callable[[E.Number | int | float, E.Number | int | float],
     return method
 
 
+def _int_comparison(make: Callable[[E.Number | int | float, E.Number | int | float], E.BoolExpr]) -> Any:
+    """The hot comparisons: of a symbolic int with an int or another."""
+
+    def method(self: SymInt, other: object) -> Any:
+        kind = type(other)
+        if kind is int:
+            made = make(self.expr, other)  # type: ignore[arg-type]
+        elif kind is type(self):
+            made = make(self.expr, other.expr)  # type: ignore[attr-defined]
+        else:
+            return slow(self, other)
+        if made is E.TRUE or made is E.FALSE:
+            return made is E.TRUE
+        return self.env.bool_type(self.env, made)
+
+    slow = _comparison(make)
+    return method
+
+
 def _divmod(reflected: bool = False) -> Any:
     def method(self: SymInt | SymFloat | SymBool, other: object) -> Any:
         y, x = number_of(other), number_of(self)
@@ -131,10 +150,10 @@ class SymNumber(Generic[X]):
         return str(self.expr)
 
     def __str__(self) -> str:
-        return str(self.specialize())
+        return str(self.expr) if self.env.quoting else str(self.specialize())
 
     def __format__(self, spec: str) -> str:
-        return format(self.specialize(), spec)
+        return str(self.expr) if self.env.quoting else format(self.specialize(), spec)
 
     def __hash__(self) -> int:
         return hash(self.specialize())
@@ -209,6 +228,12 @@ class SymInt(SymNumber[E.IntExpr]):
         __add__ = _polynomial(E.IntExpr.__add__, "+")
         __sub__ = _polynomial(E.IntExpr.__sub__, "-")
         __mul__ = _polynomial(E.IntExpr.__mul__, "*")
+        __lt__ = _int_comparison(E.lt)
+        __le__ = _int_comparison(E.le)
+        __gt__ = _int_comparison(E.gt)
+        __ge__ = _int_comparison(E.ge)
+        __eq__ = _int_comparison(E.eq)
+        __ne__ = _int_comparison(E.ne)
 
     __hash__ = SymNumber.__hash__
 

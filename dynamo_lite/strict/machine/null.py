@@ -56,6 +56,9 @@ class NullPolicy:
     def compare(self, symbol: str, left: Any, right: Any) -> Any:
         return NATIVE_COMPARE[symbol](left, right)
 
+    def identical(self, value: Any, other: Any) -> bool:
+        return value is other
+
     def unary(self, symbol: str, value: Any) -> Any:
         return NATIVE_UNARY[symbol](value)
 

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any, Final
 
 from dynamo_lite.strict.decode.instructions import BINARY_OPERATORS, COMPARE_OPERATORS
 from dynamo_lite.strict.machine.attributes import bound_call
+from dynamo_lite.strict.machine.calls import bind
 from dynamo_lite.strict.machine.frame import Frame
 from dynamo_lite.strict.machine.routine import Routine, call, start
 from dynamo_lite.strict.machine.slots import MISSING, NATIVE, lookup, mro_of, slot
@@ -228,7 +230,13 @@ def _ask(frame: Frame, name: str, obj: Any, other: Any) -> Routine:
         if result is NotImplemented:
             return result
         return not (yield from truth(frame, result))
-    return (yield from bound_call(frame, method, obj, (other,)))
+    if type(method) is not FunctionType:
+        try:
+            bound = yield from bind(frame, method, obj, type(obj))
+        except Exception:  # C forgets what goes wrong here, too
+            return NotImplemented
+        return (yield call(bound, other))
+    return (yield method, (obj, other), None)
 
 
 def _compare_handler(symbol: str) -> Handler:
@@ -449,14 +457,23 @@ def pop_jump_if_not_none(frame: Frame, stack: list[Any], target: int) -> None:
         frame.it.__setstate__(target)
 
 
+def _identical(frame: Frame, left: Any, right: Any) -> bool:
+    policy = frame.policy
+    if policy is not None and type(left) in policy.special_types:
+        return policy.identical(left, right)
+    if policy is not None and type(right) in policy.special_types:
+        return policy.identical(right, left)
+    return left is right
+
+
 def is_op(frame: Frame, stack: list[Any], arg: None) -> None:
     right = stack.pop()
-    stack[-1] = stack[-1] is right
+    stack[-1] = _identical(frame, stack[-1], right)
 
 
 def is_not(frame: Frame, stack: list[Any], arg: None) -> None:
     right = stack.pop()
-    stack[-1] = stack[-1] is not right
+    stack[-1] = not _identical(frame, stack[-1], right)
 
 
 NATIVE_BINARY: Final = _NATIVE

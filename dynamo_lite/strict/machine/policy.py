@@ -63,6 +63,9 @@ class Policy(Protocol):
     def compare(self, symbol: str, left: Any, right: Any) -> Any:
         """A rich comparison where one operand is special."""
 
+    def identical(self, value: Any, other: Any) -> bool:
+        """``value is other`` where ``value`` is of a special type."""
+
     def unary(self, symbol: str, value: Any) -> Any:
         """``-``, ``+``, ``~`` of a special type."""
 

@@ -14,7 +14,7 @@ from dynamo_lite.strict.machine.current import peek
 from dynamo_lite.strict.machine.frame import Frame
 from dynamo_lite.strict.machine.null import NullPolicy
 from dynamo_lite.strict.machine.slots import MISSING
-from dynamo_lite.strict.policy import tables
+from dynamo_lite.strict.policy import impure, tables
 from dynamo_lite.strict.policy.errors import CALL_REFUSED, ITERATOR_OUTSIDE
 from dynamo_lite.strict.policy.origins import Origins
 from dynamo_lite.strict.transaction import Transaction, mutated
@@ -27,12 +27,14 @@ from solver.sym import SymBool, SymFloat, SymInt
 _CALL: Final = TensorFunction.__call__
 _WAY_OUT: Final = WayOut.__call__
 _ENVIRON: Final = type(os.environ)
+_SMALL: Final = (-5, 256)  # equal ints in this range are one object in CPython
+_CLASSES: Final = {SymInt: int, SymFloat: float, SymBool: bool}
 
 
 class TracePolicy(NullPolicy):
     """One capture's policy. ``environment`` holds what was read of the process environment."""
 
-    uncatchable = (ExportError,)
+    uncatchable: tuple[type[BaseException], ...] = (ExportError,)
 
     def __init__(self, tracer: Tracer, transaction: Transaction, origins: Origins) -> None:
         self.tracer = tracer
@@ -53,6 +55,8 @@ class TracePolicy(NullPolicy):
 
     def call_native(self, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], frame: Frame) -> Any:
         kind = type(fn)
+        if fn is type and len(args) == 1:
+            return self._class_of(args[0])
         if kind is FunctionType:
             if fn is _CALL:
                 return args[0].lower(args[1:], kwargs)
@@ -66,10 +70,13 @@ class TracePolicy(NullPolicy):
             refusal = self._refusal(fn, args, frame)
             if refusal is not None:
                 raise CALL_REFUSED(
-                    name=_name(fn), reason=refusal[0], hint_text=refusal[1], location=traced.location()
+                    name=impure.name_of(fn),
+                    reason=refusal[0],
+                    hint_text=refusal[1],
+                    location=traced.location(),
                 )
-            if _name(fn) in tables.SKIPPED:
-                self.transaction.note("output", _name(fn), "dropped")
+            if impure.name_of(fn) in tables.SKIPPED:
+                self.transaction.note("output", impure.name_of(fn), "dropped")
                 return None
         symbolic = tables.SYMBOLIC.get(fn) if kind is BuiltinFunctionType or kind is type else None
         if symbolic is not None and len(args) == 1 and not kwargs:
@@ -104,7 +111,7 @@ class TracePolicy(NullPolicy):
         if f"{module}.{name}" in tables.SKIPPED:
             self.transaction.note("output", f"{module}.{name}", "dropped")
             return None
-        refusal = tables.REFUSED_MODULES.get(module)
+        refusal = impure.module_reason(module)
         if (
             refusal is not None
             and not name.startswith("__")
@@ -119,9 +126,6 @@ class TracePolicy(NullPolicy):
         return fn(*args, **kwargs)
 
     def _refusal(self, fn: Any, args: tuple[Any, ...], frame: Frame) -> tuple[str, str] | None:
-        owner = fn.__self__
-        if type(owner) is type and fn.__name__ in tables.CLOCK_METHODS and owner.__module__ == "datetime":
-            return tables.REFUSED["time.time"]
         if fn is id:
             # Library code (copy, reprlib) keeps addresses only as keys of its own memory.
             code = frame.code
@@ -129,10 +133,7 @@ class TracePolicy(NullPolicy):
             return tables.IDENTITY if user else None
         if fn is next and args and self.origins.is_outside(args[0]):
             raise ITERATOR_OUTSIDE(type=type(args[0]).__name__, location=traced.location())
-        found = tables.REFUSED.get(_name(fn))
-        if found is None:
-            found = tables.REFUSED_MODULES.get(_module_of(fn))
-        return found
+        return impure.reason(fn)
 
     def _environ(self, fn: FunctionType, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if fn.__name__ in ("__getitem__", "get", "__contains__") and len(args) > 1:
@@ -158,6 +159,24 @@ class TracePolicy(NullPolicy):
         way: WayOut = args[0]
         self.transaction.note("call", way.function.__qualname__, "burned in" if way.bake else "called")
         return way.function(*args[1:], **kwargs)
+
+    # --- identity and class
+
+    def _class_of(self, value: Any) -> type:
+        if is_fake(value):
+            return self.tracer.library.fake_class.library_class
+        return _CLASSES.get(type(value)) or type(value)
+
+    def identical(self, value: Any, other: Any) -> bool:
+        if value is other:
+            return True
+        if is_fake(value):
+            return is_fake(other) and self.tracer.identical(value, other)
+        if isinstance(value, SymBool):  # True and False are one object each
+            return type(other) in (bool, SymBool) and bool(value) is bool(other)
+        if isinstance(value, SymInt) and type(other) in (int, SymInt):
+            return bool(value == other) and bool(value >= _SMALL[0]) and bool(value <= _SMALL[1])
+        return False
 
     # --- reads
 
@@ -196,18 +215,6 @@ class TracePolicy(NullPolicy):
 
     def made(self, value: Any) -> None:
         self.transaction.made(value)
-
-
-def _module_of(fn: Any) -> str:
-    owner = fn.__self__
-    if owner is None or type(owner).__name__ == "module":
-        return fn.__module__ or ""
-    cls = owner if type(owner) is type else type(owner)
-    return str(type.__getattribute__(cls, "__module__"))
-
-
-def _name(fn: Any) -> str:
-    return f"{_module_of(fn)}.{fn.__name__}"
 
 
 def user_location() -> Location | None:

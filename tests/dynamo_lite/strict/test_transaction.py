@@ -208,9 +208,9 @@ def test_the_ledger_names_outside_writes_with_their_lines_and_no_fresh_ones() ->
     for what in ("global COUNTER", "closure variable value", "list contents", "Plain.first", "Slotted.late", "Plain.extra"):
         assert what in whats
     first = disturb.__code__.co_firstlineno
-    assert ledger[0].where is not None
-    assert ledger[0].where.line == first + 3
-    assert ledger[0].where.file == __file__
+    assert ledger[0].location is not None
+    assert ledger[0].location.line == first + 3
+    assert ledger[0].location.file == __file__
     # items, b, shared; table, plain.__dict__ through an attribute: no entry for the fresh list and dict
     assert whats.count("list contents") == 3
 

@@ -1,0 +1,137 @@
+"""What non-strict mode sees of the running program besides tensors: writes to attributes, impure calls, output.
+
+The interpreter's profile hook tells of every call; output (``print``, ``logging``, ``warnings``) is skipped and noted. All of
+it concerns the tracing thread alone and is undone at the end.
+"""
+
+from __future__ import annotations
+
+import builtins
+import logging
+import os
+import sys
+import threading
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from types import BuiltinFunctionType, FrameType
+from typing import Any, Final
+
+from dynamo_lite import dispatch, places
+from dynamo_lite.strict.policy import impure, tables
+from dynamo_lite.trace.tracer import Tracer
+from fx_ir.provenance import Assumption, Effect, EffectKind
+from solver.errors import Location
+
+_ENVIRON: Final = type(os.environ)
+_READS: Final = frozenset({"__getitem__", "get", "__contains__"})
+_PATCHING: Final = threading.Lock()
+
+
+class Watch:
+    """Effects and assumptions met so far; where each attribute was written last."""
+
+    def __init__(self, tracer: Tracer) -> None:
+        self.effects: dict[tuple[str, Location | None], Effect] = {}
+        self.assumptions: dict[str, Assumption] = {}
+        self.writes: dict[tuple[int, str], Location | None] = {}
+        self._tracer = tracer
+
+    def note(self, kind: EffectKind, what: str, became: Any) -> None:
+        """Enters an effect once a line."""
+        where = places.native_location()
+        self.effects.setdefault((what, where), Effect(kind, what, where, became))
+
+    def is_tracing(self) -> bool:
+        """True in the thread, and at the time, of this capture."""
+        return dispatch.recorder() is self._tracer
+
+    # --- the profile hook
+
+    def hook(self, frame: FrameType, event: str, arg: Any) -> None:
+        """Called by the interpreter at every call."""
+        if event == "c_call":
+            if type(arg) is BuiltinFunctionType:
+                self._c_call(frame, arg)
+        elif event == "call":
+            code = frame.f_code
+            if code.co_name == "__setattr__" and code.co_argcount == 3:
+                values = frame.f_locals
+                target, name, _ = (values[each] for each in code.co_varnames[:3])
+                self.writes[id(target), name] = places.native_location()
+            elif code.co_name in _READS and code.co_qualname.startswith("_Environ."):
+                self._environment(frame)
+
+    def _c_call(self, frame: FrameType, fn: BuiltinFunctionType) -> None:
+        file = frame.f_code.co_filename
+        if fn is id:
+            if not places.is_library_file(file):
+                self.note("other", "builtins.id", "noted")
+        elif not places.is_library_file(file) or file.endswith(tables.OPAQUE_FILES):
+            why = impure.reason(fn)
+            if why is not None and (impure.kind_of(why) != "other" or not places.is_library_file(file)):
+                self.note(impure.kind_of(why), impure.name_of(fn), "noted")
+
+    def _environment(self, frame: FrameType) -> None:
+        key = frame.f_locals.get("key")
+        if isinstance(key, str) and frame.f_locals.get("self") is os.environ:
+            found = os.environ._data.get(os.environ.encodekey(key))
+            value = None if found is None else os.environ.decodevalue(found)
+            where = places.native_location()
+            kind: Any = "absence" if value is None else "value"
+            self.assumptions.setdefault(key, Assumption(f"environment {key}", value, kind, where))
+            self.note("other", f"os.environ[{key!r}]", "noted")
+
+
+@contextmanager
+def watching(tracer: Tracer) -> Iterator[Watch]:
+    """Watches the block. A profiler that runs already keeps the hook; then impure calls pass unnoticed."""
+    watch = Watch(tracer)
+    taken = sys.getprofile() is not None
+    with _output_skipped(watch):
+        if not taken:
+            sys.setprofile(watch.hook)
+        try:
+            yield watch
+        finally:
+            if not taken:
+                sys.setprofile(None)
+
+
+@contextmanager
+def _output_skipped(watch: Watch) -> Iterator[None]:
+    """While tracing, output is noted instead of made; other threads write as ever."""
+    with _PATCHING:
+        doors = [
+            _patched(builtins, "print", watch, "builtins.print"),
+            _patched(warnings, "warn", watch, "warnings.warn"),
+            _patched(logging.Logger, "handle", watch, "logging"),
+        ]
+    try:
+        yield
+    finally:
+        with _PATCHING:
+            for restore in reversed(doors):
+                restore()
+
+
+def _patched(owner: Any, name: str, watch: Watch, what: str) -> Callable[[], None]:
+    original = getattr(owner, name)
+
+    def door(*args: Any, **kwargs: Any) -> Any:
+        if watch.is_tracing():
+            return watch.note("output", what, "dropped")
+        return original(*args, **kwargs)
+
+    setattr(owner, name, door)
+    return lambda: setattr(owner, name, original)
+
+
+def user_variables() -> Mapping[str, Any]:
+    """The variables of the innermost frame that is the user's."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        if not places.is_library_file(frame.f_code.co_filename):
+            return frame.f_locals
+        frame = frame.f_back
+    return {}

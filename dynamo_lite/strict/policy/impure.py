@@ -1,0 +1,49 @@
+"""Which C functions cannot be undone or differ from run to run: strict mode refuses them, non-strict mode notes them."""
+
+from __future__ import annotations
+
+from types import BuiltinFunctionType
+from typing import Any
+
+from dynamo_lite.strict.policy import tables
+from fx_ir.provenance import EffectKind
+
+
+def module_of(fn: Any) -> str:
+    """The module of a C function or of the class that its method belongs to."""
+    owner = fn.__self__
+    if owner is None or type(owner).__name__ == "module":
+        return fn.__module__ or ""
+    cls = owner if type(owner) is type else type(owner)
+    return str(type.__getattribute__(cls, "__module__"))
+
+
+def name_of(fn: Any) -> str:
+    """``time.perf_counter``: the name in tables and messages."""
+    return f"{module_of(fn)}.{fn.__name__}"
+
+
+def reason(fn: BuiltinFunctionType) -> tuple[str, str] | None:
+    """``(what it does, what to do instead)`` for a C function that is impure; None for others."""
+    owner = fn.__self__
+    if type(owner) is type and fn.__name__ in tables.CLOCK_METHODS and owner.__module__ == "datetime":
+        return tables.REFUSED["time.time"]
+    found = tables.REFUSED.get(name_of(fn))
+    return found if found is not None else module_reason(module_of(fn))
+
+
+def module_reason(module: str) -> tuple[str, str] | None:
+    """The same for everything in a module, or in a package that holds it."""
+    while module:
+        found = tables.REFUSED_MODULES.get(module)
+        if found is not None:
+            return found
+        module = module.rpartition(".")[0]
+    return None
+
+
+def kind_of(why: tuple[str, str]) -> EffectKind:
+    """The ledger's word for what a function does."""
+    if "random" in why[0] or "identifier" in why[0]:
+        return "random"
+    return "clock" if "clock" in why[0] else "other"
