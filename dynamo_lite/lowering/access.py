@@ -67,6 +67,8 @@ def set_maker(make: Callable[[Any, bool], Any]) -> None:
 
 def from_array(array: Any, requires_grad: bool = False) -> Any:
     """A tensor over an ndarray, a lifted constant under a trace."""
-    made = _MAKER[0](array, requires_grad)
     target = dispatch.recorder()
-    return made if target is None else target.fake_of(made)
+    if target is None:
+        return _MAKER[0](array, requires_grad)
+    make = getattr(target, "make_constant", None)
+    return target.fake_of(_MAKER[0](array, requires_grad) if make is None else make(array))

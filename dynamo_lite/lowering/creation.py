@@ -33,6 +33,8 @@ def tensor(
     made = _from_data(data, dtype, copy=True)
     if device is not None and str(device) != "cpu":
         made = apply("to", made, device=device)
+    if requires_grad and meta_of(made).dtype.category < 2:
+        raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
     return made.requires_grad_() if requires_grad else made
 
 
@@ -131,6 +133,8 @@ def infer_dtype(data: Any) -> DType:
 
 def _collect(data: Any, found: set[DType], depth: int) -> None:
     if isinstance(data, (str, bytes)):
+        if depth:
+            raise ValueError(f"too many dimensions '{type(data).__name__}'")
         raise TypeError(f"new(): invalid data type '{type(data).__name__}'")
     if is_tensor(data):
         found.add(meta_of(data).dtype)

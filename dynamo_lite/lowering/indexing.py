@@ -116,7 +116,7 @@ def _apply_views(self: Any, parts: tuple[Index, ...]) -> tuple[Any, list[Any] | 
             advanced.append((dim, _bool_index(bool(part))))
             dim += 1
         elif isinstance(part, _INT):
-            viewed = apply("select", viewed, dim, part)
+            viewed = _selected(viewed, dim, part)
         else:
             tensor = _index_tensor(part)
             if meta_of(tensor).ndim == 0 and meta_of(tensor).dtype in (bool_, uint8):
@@ -178,6 +178,13 @@ def _list_width(part: Any) -> int:
         depth += 1
         inner = inner[0]
     return depth if isinstance(inner, (bool, np.bool_)) else 1
+
+
+def _selected(tensor: Any, dim: int, index: Any) -> Any:
+    size = meta_of(tensor).shape[dim]
+    if isinstance(index, int) and isinstance(size, int) and not -size <= index < size:
+        raise IndexError(f"index {index} is out of bounds for dimension {dim} with size {size}")
+    return apply("select", tensor, dim, index)
 
 
 def _sliced(tensor: Any, dim: int, part: slice) -> Any:

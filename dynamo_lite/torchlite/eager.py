@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -9,7 +10,8 @@ import numpy as np
 
 from dynamo_lite import dispatch
 from dynamo_lite.lowering import modes
-from dynamo_lite.torchlite.tensor import Tensor, wrap
+from dynamo_lite.torchlite.tensor import Tensor, describe, wrap
+from fx_ir import fake_context
 from fx_ir.errors import KERNEL_MISSING
 from fx_ir.ops.registry import OPS, Operator
 
@@ -37,8 +39,42 @@ def _wants_grad(args: Any) -> bool:
     return False
 
 
+class _NoSize(Exception):
+    """A fake rule asked for a size that depends on data."""
+
+
+class _Eager:
+    """The fake context of the checks made here: a rule that needs an unbacked size has nothing more to say."""
+
+    env: Any = None
+
+    def unbacked(self, source: str, kind: str = "int", min: int | None = None, max: Any = None) -> Any:
+        raise _NoSize
+
+
+_CHECKED: Final[set[Any]] = set()
+
+
+def check(op: Operator, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
+    """Applies the fake rule for its errors, which are PyTorch's."""
+    with fake_context.activate(_Eager()), contextlib.suppress(_NoSize):
+        op.fake(*_described(args), **{name: _described(value) for name, value in kwargs.items()})
+
+
+def _described(value: Any) -> Any:
+    if isinstance(value, Tensor):
+        return describe(value)
+    if type(value) in (list, tuple):
+        return type(value)([_described(item) for item in value])
+    return value
+
+
 def run(op: Operator, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
-    """Runs ``op`` on tensors and plain values bound to its schema."""
+    """Runs ``op`` on tensors and plain values bound to its schema.
+
+    The fake rule is asked once for each combination of operator and types, and whenever a kernel fails: it knows the
+    conditions, and words them as PyTorch does; kernels only compute.
+    """
     if op.lower is not None:
         result = op.lower(call, write, *args, **kwargs)
         if result is not NotImplemented:
@@ -47,20 +83,36 @@ def run(op: Operator, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
         return _run_inplace(op, args, kwargs)
     grad = False
     natives: list[Any] = []
+    key: list[Any] = [op]
     for value in args:
         kind = type(value)
         if kind is Tensor:
-            natives.append(value._array)
+            array = value._array
+            natives.append(array)
+            key.append(array.dtype)
             grad = grad or value._requires_grad
         elif kind in _PLAIN:
             natives.append(value)
+            key.append(kind)
         else:
             natives.append(_native(value))
+            key.append(value._array.dtype if isinstance(value, Tensor) else kind)
             grad = grad or _wants_grad((value,))
+    signature = tuple(key)
+    if signature not in _CHECKED:
+        check(op, args, kwargs)
+        _CHECKED.add(signature)
     kernel = op.kernel
     if kernel is None:
         raise KERNEL_MISSING(op=op, backend="torchlite")
-    result = kernel(*natives, **kwargs) if kwargs else kernel(*natives)
+    try:
+        with np.errstate(all="ignore"):
+            result = kernel(*natives, **kwargs) if kwargs else kernel(*natives)
+    except Exception as error:
+        check(op, args, kwargs)
+        if isinstance(error, ValueError):  # NumPy's word for what PyTorch calls a RuntimeError
+            raise RuntimeError(str(error)) from error
+        raise
     if grad:
         return _with_grad(op, args, result)
     return _wrapped(result, args, op.maybe_view is not None)

@@ -11,7 +11,7 @@ from dynamo_lite.lowering.access import TensorAccess, register_access, set_maker
 from dynamo_lite.lowering.size import Size
 from dynamo_lite.lowering.table import install_methods
 from fx_ir.dtypes import CPU, Device, DType, float32, from_numpy
-from fx_ir.meta import TensorMeta
+from fx_ir.meta import TensorMeta, contiguous_strides
 from fx_ir.ops.registry import register_tensor_type
 
 Array = np.ndarray[Any, Any]
@@ -152,19 +152,29 @@ def _offset(array: Array) -> int:
     return int(distance) // array.itemsize if array.size else 0
 
 
+def _strides(array: Array) -> tuple[int, ...] | None:
+    """Strides in elements; None if the layout is contiguous.
+
+    NumPy gives a new axis the stride 0, where PyTorch's ``unsqueeze`` gives it that of the next dimension times its size.
+    """
+    itemsize, shape = array.itemsize, array.shape
+    strides = [stride // itemsize for stride in array.strides]
+    if 0 in strides:
+        for dim in range(len(shape) - 1, -1, -1):
+            if shape[dim] == 1 and strides[dim] == 0:
+                strides[dim] = strides[dim + 1] * shape[dim + 1] if dim + 1 < len(shape) else 1
+    found = tuple(strides)
+    return None if found == contiguous_strides(shape) else found
+
+
 def describe(tensor: Tensor) -> TensorMeta:
     """Shape, dtype, layout and ``requires_grad``; reads no data."""
     array = tensor._array
-    strides: Any = None
-    if not array.flags.c_contiguous or 1 in array.shape or 0 in array.shape:
-        itemsize = array.itemsize
-        strides = tuple([stride // itemsize for stride in array.strides])
-        from fx_ir.meta import contiguous_strides
-
-        if strides == contiguous_strides(array.shape):
-            strides = None
+    shape = array.shape
+    plain = array.flags.c_contiguous and 1 not in shape and 0 not in shape
+    strides: Any = None if plain else _strides(array)
     offset = 0 if array.base is None else _offset(array)
-    return TensorMeta(array.shape, from_numpy(array.dtype), CPU, strides, tensor._requires_grad, offset)
+    return TensorMeta(shape, from_numpy(array.dtype), CPU, strides, tensor._requires_grad, offset)
 
 
 def _set_requires_grad(tensor: Tensor, value: bool) -> None:

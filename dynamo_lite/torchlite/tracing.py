@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
-from typing import Any
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,6 +21,10 @@ from fx_ir.dtypes import Device, DType, Layout, MemoryFormat
 from fx_ir.errors import KERNEL_MISSING
 from fx_ir.meta import TensorMeta
 from fx_ir.ops.registry import Operator
+
+if TYPE_CHECKING:
+    from dynamo_lite.strict.policy.tracing import TracePolicy
+    from dynamo_lite.trace.tracer import Tracer
 
 
 class TorchliteFake(FakeTensor):
@@ -71,6 +76,28 @@ class Library:
 
     def named_modules(self, module: Any) -> Iterator[tuple[str, Any]]:
         return Module.named_modules(module)
+
+    def dynamic_shapes(self, given: Any) -> Any:
+        return given
+
+    def session(self) -> AbstractContextManager[None]:
+        return nullcontext()
+
+    def begin(self, tracer: Tracer) -> None:
+        pass
+
+    def strict_policy(self) -> type[TracePolicy]:
+        from dynamo_lite.strict.policy.tracing import TracePolicy
+
+        return TracePolicy
+
+    def run_native(
+        self, tracer: Tracer, target: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]
+    ) -> Any:
+        return target(*args, **kwargs)
+
+    def bare(self, value: Any) -> Any:
+        return value
 
 
 class Backend:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dynamo_lite.torchlite.nn import functional, init, parameter, utils
+from dynamo_lite.torchlite.nn import functional, init, modules, parameter, utils
 from dynamo_lite.torchlite.nn.activations import (
     CELU,
     ELU,
@@ -108,7 +108,7 @@ __all__ = [
     "ReflectionPad1d", "ReflectionPad2d", "ReplicationPad1d", "ReplicationPad2d", "Sequential", "SiLU", "Sigmoid",
     "SmoothL1Loss", "Softmax", "Softmin", "Softplus", "Softsign", "Tanh", "Tanhshrink", "Threshold",
     "TransformerDecoder", "TransformerDecoderLayer", "TransformerEncoder", "TransformerEncoderLayer", "Unflatten",
-    "Unfold", "Upsample", "ZeroPad1d", "ZeroPad2d", "functional", "init", "parameter", "utils",
+    "Unfold", "Upsample", "ZeroPad1d", "ZeroPad2d", "functional", "init", "modules", "parameter", "utils",
 ]  # fmt: skip
 
 

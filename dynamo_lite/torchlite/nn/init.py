@@ -12,7 +12,7 @@ from dynamo_lite.torchlite.grad_mode import no_grad
 def calculate_gain(nonlinearity: str, param: Any = None) -> float:
     """The scale that keeps the variance through a nonlinearity."""
     if nonlinearity in ("linear", "identity", "sigmoid") or nonlinearity.startswith("conv"):
-        return 1.0
+        return 1
     if nonlinearity == "tanh":
         return 5.0 / 3
     if nonlinearity == "relu":

@@ -78,7 +78,7 @@ class Module(Tree, State):
         own = self.__dict__
         if isinstance(value, Parameter):
             _ready(own, "_parameters", "cannot assign parameters before Module.__init__() call")
-            _forget(own, name)
+            _forget(own, name, "_parameters")
             self.register_parameter(name, value)
         elif name in own.get("_parameters", ()):
             if value is not None:
@@ -88,7 +88,7 @@ class Module(Tree, State):
             own["_parameters"][name] = None
         elif isinstance(value, Module):
             _ready(own, "_modules", "cannot assign module before Module.__init__() call")
-            _forget(own, name)
+            _forget(own, name, "_modules")
             own["_modules"][name] = value
         elif name in own.get("_modules", ()):
             if value is not None:
@@ -112,7 +112,7 @@ class Module(Tree, State):
         if name in own["_buffers"]:
             own["_buffers"][name] = value
         else:
-            _forget(own, name)
+            _forget(own, name, "_buffers")
             self.register_buffer(name, value, getattr(value, "persistent", True))
 
     def __delattr__(self, name: str) -> None:
@@ -299,12 +299,12 @@ def _ready(own: dict[str, Any], table: str, complaint: str) -> None:
         raise AttributeError(complaint)
 
 
-def _forget(own: dict[str, Any], name: str) -> None:
-    """Takes ``name`` out of every table, so that it can be entered in one."""
+def _forget(own: dict[str, Any], name: str, kept: str) -> None:
+    """Takes ``name`` out of every table but the one that it is to be entered in, where it keeps its place."""
     own.pop(name, None)
-    own["_parameters"].pop(name, None)
-    own["_buffers"].pop(name, None)
-    own["_modules"].pop(name, None)
+    for table in ("_parameters", "_buffers", "_modules"):
+        if table != kept:
+            own[table].pop(name, None)
     own["_non_persistent_buffers_set"].discard(name)
 
 

@@ -116,10 +116,10 @@ class State:
         for hook in self._load_state_dict_post_hooks.values():
             hook(self, result)
         if strict:
-            if missing:
-                errors.insert(0, f"Missing key(s) in state_dict: {_quoted(missing)}. ")
             if unexpected:
                 errors.insert(0, f"Unexpected key(s) in state_dict: {_quoted(unexpected)}. ")
+            if missing:
+                errors.insert(0, f"Missing key(s) in state_dict: {_quoted(missing)}. ")
         if errors:
             listed = "\n\t".join(errors)
             raise RuntimeError(f"Error(s) in loading state_dict for {type(self).__name__}:\n\t{listed}")
