@@ -19,7 +19,7 @@ BAD_ARCHIVE = declare(
     about="An archive is truncated, holds unsafe or missing entries, or an entry does not have the form that its format requires.",
 )
 ARCHIVE_VERSION = declare(
-    "archive-version",
+    "unknown-archive-schema",
     InputError,
     "{file} was written in {version}, which cannot be read; {known} can",
     hint="export and save the program again with PyTorch 2.13",
