@@ -118,14 +118,14 @@ class _Writer:
         for name in self.names[: len(positional)]:
             if name in given and name not in self.keys:
                 raise ARGUMENT_TWICE(name=name)
-        for index in range(len(positional), arity):
-            name = self.name_of(index)
+        open_names = [self.name_of(index) for index in range(len(positional), arity)]
+        for name in given:
+            if name not in self.keys and name not in open_names:
+                raise ARGUMENT_UNEXPECTED(name=name, known=self.known())
+        for name in open_names:
             if name not in given:
                 raise ARGUMENT_MISSING(name=name)
             positional.append(given.pop(name))
-        for name in given:
-            if name not in self.keys:
-                raise ARGUMENT_UNEXPECTED(name=name, known=self.known())
         for name in self.keys:
             if name not in given:
                 raise ARGUMENT_MISSING(name=name)

@@ -18,11 +18,10 @@ from fx_ir.ops.registry import Operator, infer
 from fx_ir.printer import format_value
 from fx_ir.purity import ASSERTIONS, branch_modules
 from fx_ir.signature import ConstantArgument, InputKind, OutputKind
-from fx_ir.symbols import DetachedEnv, Undetermined, detached_env
+from fx_ir.symbols import DetachedEnv, Undetermined, detached_env, program_env
 from solver import expr as E
 from solver.errors import ExportError
-from solver.expr import IntExpr
-from solver.expr import free_symbols
+from solver.expr import IntExpr, free_symbols
 from solver.sym import SymBool, SymFloat, SymInt
 
 if TYPE_CHECKING:
@@ -44,7 +43,7 @@ def check(program: ExportedProgram | GraphModule) -> None:
 def check_program(program: ExportedProgram) -> None:
     """The whole check of a program."""
     check_signature(program)
-    check_module(program.graph_module, detached_env(program.problem))
+    check_module(program.graph_module, program_env(program))
 
 
 def fail(node: Node | str, problem: str) -> NoReturn:
@@ -135,6 +134,7 @@ class _Step:
         except TypeError as error:
             fail(node, f"its arguments do not fit {target}: {error}")
         if target.name in ASSERTIONS:
+            self.env.learn(bound[0])  # what is asserted holds from here on
             return
         self.env.make_unbacked = self.supply()
         self.env.origin = target.qualified

@@ -16,8 +16,7 @@ from fx_ir.errors import CONTRACT_UNBOUND
 from fx_ir.meta import TensorMeta
 from fx_ir.pytree import describe_tree
 from solver.errors import ErrorSpec, Location
-from solver.expr import IntExpr, constant
-from solver.expr import free_symbols
+from solver.expr import IntExpr, constant, free_symbols
 from solver.parse import is_symbol_name
 
 Check = Callable[[Sequence[Any]], None]
@@ -326,7 +325,7 @@ def is_contiguous(meta: TensorMeta) -> bool:
 
 
 def _raiser(
-    spec: ErrorSpec, location: Location | None, given: Callable[[Any], object], **values: object
+    spec: ErrorSpec, location: Location | None, given: Callable[[Any], object], **values: Any
 ) -> Callable[[Any], NoReturn]:
     def fail(value: Any) -> NoReturn:
         raise spec(location=location, given=given(value), **values)

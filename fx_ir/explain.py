@@ -110,8 +110,7 @@ def _symbol(program: ExportedProgram, symbol: str) -> Iterator[str]:
 
 
 def _symbols_of(size: object) -> Iterable[str]:
-    from solver.expr import IntExpr
-    from solver.expr import free_symbols
+    from solver.expr import IntExpr, free_symbols
 
     return free_symbols(size) if isinstance(size, IntExpr) else ()
 

@@ -89,7 +89,7 @@ class Graph:
 
     def call_function(
         self,
-        the_function: Callable[..., Any],
+        the_function: Any,
         args: tuple[Argument, ...] = (),
         kwargs: dict[str, Argument] | None = None,
         *,
@@ -235,11 +235,10 @@ def _lint_node(graph: Graph, node: Node, seen: Mapping[Node, None], names: set[s
         fail("its name is used twice")
     if not node.name.isidentifier():
         fail("its name is not a Python identifier")
-    if node.op == "call_function" and not callable(node.target):
-        fail(f"its target {node.target!r} cannot be called")
-    if node.op == "placeholder" and any(earlier.op != "placeholder" for earlier in seen):
+    before = node._prev.op if node._prev is not graph._root else "placeholder"
+    if node.op == "placeholder" and before != "placeholder":
         fail("it is a placeholder after the first computed value")
-    if any(earlier.op == "output" for earlier in reversed(seen)):
+    if before == "output":
         fail("it comes after the output")
     for source in nodes_in((node._args, node._kwargs)):
         if source.graph is not graph:

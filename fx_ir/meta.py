@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Union
+from typing import TYPE_CHECKING
 
 from solver.sym import SymInt
 
 if TYPE_CHECKING:
     from fx_ir.dtypes import Device, DType
 
-Size = Union[int, SymInt]
+Size = int | SymInt
 Sizes = tuple[Size, ...]
 
 

@@ -48,10 +48,12 @@ def _items(values: Any, other: Callable[[Any], Json] | None) -> list[Json]:
     return [encode(item, other) for item in values]
 
 
-def _factory_name(value: type) -> Json:
-    if _FACTORIES.get(value.__name__) is not value:
-        raise NotPlain(f"the type {value.__module__}.{value.__qualname__} is not plain data")
-    return {"type": value.__name__}
+def _type(value: type, other: Callable[[Any], Json] | None) -> Json:
+    if _FACTORIES.get(value.__name__) is value:
+        return {"type": value.__name__}
+    if other is not None:
+        return other(value)
+    raise NotPlain(f"the type {value.__module__}.{value.__qualname__} is not plain data")
 
 
 _ENCODERS: Final[dict[type, Callable[[Any, Callable[[Any], Json] | None], Json]]] = {
@@ -68,7 +70,7 @@ _ENCODERS: Final[dict[type, Callable[[Any, Callable[[Any], Json] | None], Json]]
     Device: lambda v, o: {"device": str(v)},
     Layout: lambda v, o: {"layout": v.name},
     MemoryFormat: lambda v, o: {"memory_format": v.name},
-    type: lambda v, o: _factory_name(v),
+    type: _type,
 }
 
 
@@ -139,7 +141,7 @@ def same_plain(a: Any, b: Any) -> bool:
     if type(a) is not type(b):
         return False
     if isinstance(a, float):
-        return a.hex() == b.hex()
+        return bool(a.hex() == b.hex())
     if isinstance(a, complex):
         return same_plain(a.real, b.real) and same_plain(a.imag, b.imag)
     if isinstance(a, (list, tuple)):

@@ -17,8 +17,8 @@ from fx_ir.signature import ExportGraphSignature, InputKind, ModuleCallEntry
 if TYPE_CHECKING:
     from fx_ir.runner import ProgramModule
     from solver.problem import Problem
+    from solver.records import Guard
     from solver.report import Report
-    from solver.shape_env import Guard
 
 Decompositions = Mapping[Any, Callable[..., Any]]
 TORCH_BRIDGE: Final[dict[str, Callable[[Any], Any]]] = {}

@@ -26,7 +26,7 @@ from fx_ir.node import OPS as NODE_OPS
 from fx_ir.node import Node
 from fx_ir.number_ops import BY_NAME
 from fx_ir.ops.registry import OPS
-from fx_ir.provenance import Assumption, Effect
+from fx_ir.provenance import Assumption, AssumptionKind, Became, Effect, EffectKind
 from fx_ir.signature import (
     ConstantArgument,
     InputKind,
@@ -36,10 +36,13 @@ from fx_ir.signature import (
     OutputKind,
     OutputSpec,
 )
+from fx_ir.symbols import detached_env
 from fx_ir.treespec_io import spec_from_json
 from solver.errors import Location
 from solver.expr import BoolExpr, FloatExpr, IntExpr, Sort
-from solver.parse import ExpressionError, parse, parse_bool
+from solver.parse import ExpressionError, is_symbol_name, parse, parse_bool
+from solver.problem import Kind, Problem, SymbolDecl
+from solver.records import Guard, GuardKind
 from solver.sym import SymBool, SymFloat, SymInt
 
 Json = Any
@@ -84,19 +87,28 @@ def reading(file: str, part: str) -> Iterator[None]:
 
 
 class Decoder:
-    """Decodes one program. ``env`` is the shape environment of its symbolic values, ``sorts`` the symbols' sorts."""
+    """Decodes one program; its symbolic values live in ``env``."""
 
-    def __init__(self, file: str, data: Mapping[str, Json], env: Any, sorts: Mapping[str, Sort]) -> None:
+    def __init__(self, file: str, data: Mapping[str, Json], problem: Problem) -> None:
         self.file = file
         self.data = data
-        self.env = env
-        self.sorts = sorts
         self.count = 0
+        symbols = {str(name): self.symbol(str(name), item) for name, item in data["symbols"].items()}
+        self.sorts: dict[str, Sort] = {name: item.sort for name, item in symbols.items()} | problem.sorts
+        self.env = detached_env(problem, symbols)
         with reading(file, "the table of lines"):
             self.places = [
                 (Location(str(name), int(line), str(function)), str(source))
                 for name, line, function, source in data["locations"]
             ]
+
+    def symbol(self, name: str, data: Mapping[str, Json]) -> SymbolDecl:
+        if not is_symbol_name(name):
+            raise self.bad(f"a symbol called {name!r}")
+        low, high, hint = _bound(data["min"]), _bound(data["max"]), _bound(data["hint"])
+        return SymbolDecl(
+            self.one_of(Kind, data["kind"]), low, high, None, hint, self.one_of(Sort, data["sort"])
+        )
 
     def bad(self, problem: str) -> Exception:
         return ARCHIVE_BAD(file=self.file, problem=problem)
@@ -278,9 +290,17 @@ class Decoder:
         )
 
     def condition(self, data: Mapping[str, Json]) -> Condition:
-        if data["kind"] not in get_args(ConditionKind):
-            raise self.bad(f"a condition of kind {data['kind']!r}")
-        return Condition(self.condition_expr(data["expr"]), str(data["text"]), data["kind"], self.place(data))
+        kind = self.one_of(ConditionKind, data["kind"])
+        return Condition(self.condition_expr(data["expr"]), str(data["text"]), kind, self.place(data))
+
+    def guard(self, data: Mapping[str, Json]) -> Guard:
+        expr, kind = self.condition_expr(data["expr"]), self.one_of(GuardKind, data["kind"])
+        verdict = None if data["verdict"] is None else str(data["verdict"])
+        message = None if data["message"] is None else str(data["message"])
+        adopted = data["adopted"] is True
+        return Guard(
+            str(data["id"]), expr, self.place(data), str(data["origin"]), kind, adopted, message, verdict
+        )
 
     # --- provenance --------------------------------------------------------------------------------------------------
 
@@ -291,10 +311,18 @@ class Decoder:
             return Shown(content)
 
         expected = plain.decode(data["expected"], shown)
-        return Assumption(str(data["path"]), expected, data["kind"], self.place(data))
+        return Assumption(
+            str(data["path"]), expected, self.one_of(AssumptionKind, data["kind"]), self.place(data)
+        )
 
     def effect(self, data: Mapping[str, Json]) -> Effect:
-        return Effect(data["kind"], str(data["what"]), self.place(data), data["became"])
+        kind, became = self.one_of(EffectKind, data["kind"]), self.one_of(Became, data["became"])
+        return Effect(kind, str(data["what"]), self.place(data), became)
+
+    def one_of(self, literal: Any, word: Json) -> Any:
+        if word not in get_args(literal):
+            raise self.bad(f"{word!r} is none of {', '.join(get_args(literal))}")
+        return word
 
     def module_call(self, data: Mapping[str, Json]) -> ModuleCallEntry:
         if "in_spec" not in data:

@@ -18,9 +18,12 @@ from fx_ir.ops.registry import Operator
 from fx_ir.printer import source_line
 from fx_ir.provenance import Assumption, Effect
 from fx_ir.signature import ConstantArgument, ModuleCallEntry
+from fx_ir.symbols import program_symbols
 from fx_ir.treespec_io import spec_to_json
 from solver.errors import Location
 from solver.expr import BoolExpr, FloatExpr, IntExpr
+from solver.problem import SymbolDecl
+from solver.records import Guard
 from solver.sym import SymBool, SymFloat, SymInt
 
 if TYPE_CHECKING:
@@ -50,6 +53,8 @@ class Encoder:
                 "outputs": [self.output_spec(spec) for spec in program.graph_signature.output_specs],
             },
             "contract": self.contract(program.contract),
+            "symbols": {name: symbol(item) for name, item in program_symbols(program).items()},
+            "guards": [self.guard(item) for item in program.guards],
             "out_spec": spec_to_json(program.call_spec.out_spec),
             "tensors": dict(tensors),
             "state_dict": list(program.state_dict),
@@ -223,6 +228,18 @@ class Encoder:
     def distinct(self, item: Distinct) -> Json:
         return {"first": item.first, "second": item.second, "at": self.location(item.location)}
 
+    def guard(self, item: Guard) -> Json:
+        return {
+            "id": item.id,
+            "expr": str(item.expr),
+            "at": self.location(item.location),
+            "origin": item.origin,
+            "kind": item.kind,
+            "adopted": item.adopted,
+            "message": item.message,
+            "verdict": item.verdict,
+        }
+
     # --- provenance --------------------------------------------------------------------------------------------------
 
     def assumption(self, item: Assumption) -> Json:
@@ -254,3 +271,8 @@ class Encoder:
             "out_spec": spec_to_json(kept.out_spec),
             "arg_names": kept.forward_arg_names,
         }
+
+
+def symbol(item: SymbolDecl) -> Json:
+    """A symbol's sort, bounds and value in the example."""
+    return {"kind": item.kind, "sort": item.sort, "min": item.min, "max": item.max, "hint": item.hint}

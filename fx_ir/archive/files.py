@@ -20,7 +20,6 @@ from fx_ir.backend import get_backend
 from fx_ir.errors import ARCHIVE_ARGUMENT, ARCHIVE_BAD, ARCHIVE_FOREIGN, ARCHIVE_VERSION, ARCHIVE_WRITE
 from fx_ir.program import ExportedProgram
 from fx_ir.pytree import tree_unflatten
-from fx_ir.symbols import detached_env
 from fx_ir.treespec_io import spec_from_json
 from solver.errors import ExportError
 from solver.problem import Problem
@@ -119,7 +118,7 @@ def _decode(
     container: Container, data: Mapping[str, Any], problem: Problem, backend: str | None
 ) -> ExportedProgram:
     library = get_backend(backend or str(data["backend"]))
-    decoder = Decoder(container.name, data, detached_env(problem), problem.sorts)
+    decoder = Decoder(container.name, data, problem)
     arrays = weights.read(container.map(limits.WEIGHTS), container.name)
     tensors = restore(data["tensors"], arrays, library, container.name)
     contract = decoder.contract()
@@ -131,7 +130,7 @@ def _decode(
         backend=library.name,
         state_dict={str(name): tensors[name] for name in data["state_dict"]},
         constants={str(name): tensors[name] for name in data["constants"]},
-        guards=problem.guards,
+        guards=[decoder.guard(item) for item in data["guards"]],
         problem=problem,
         assumptions=[decoder.assumption(item) for item in data["assumptions"]],
         effects=[decoder.effect(item) for item in data["effects"]],
@@ -158,9 +157,7 @@ def _examples(container: Container, data: Mapping[str, Any], decoder: Decoder, l
         if limits.EXAMPLES in container.entries
         else {}
     )
-    tensors = restore(
-        dict(data["examples"]["tensors"]), arrays, library, container.name
-    )
+    tensors = restore(dict(data["examples"]["tensors"]), arrays, library, container.name)
 
     def leaf(kind: str, content: Any) -> Any:
         if kind != "example":

@@ -48,7 +48,7 @@ def chunks(arrays: Mapping[str, Array]) -> Iterator[Any]:
     yield header
     for array in arrays.values():
         if array.nbytes:
-            yield memoryview(np.ascontiguousarray(array).reshape(-1).view(np.uint8))
+            yield np.ascontiguousarray(array).reshape(-1).view(np.uint8).data
 
 
 def read(buffer: Any, file: str) -> dict[str, Array]:
