@@ -74,7 +74,7 @@ class Knowledge:
         self._budget = _BUDGET
         known = self._settle(rewritten)
         if known is not None:
-            self._note(condition, known)
+            self._truth[condition] = known
         return known
 
     def _note(self, condition: BoolExpr, value: bool) -> None:
@@ -115,22 +115,28 @@ class Knowledge:
 
     def _sign(self, p: IntExpr) -> bool | None:
         """Whether ``p >= 0``."""
-        if self._at_least_zero(p, _DEPTH):
+        low, high = E.interval(p, self.ranges)
+        if low is not None and low >= 0:
             return True
-        if self._at_least_zero(-p - 1, _DEPTH):
+        if high is not None and high < 0:
             return False
-        return None
+        if self._follows(p, _DEPTH):
+            return True
+        return False if self._follows(-p - 1, _DEPTH) else None
 
     def _zero(self, p: IntExpr) -> bool | None:
         """Whether ``p == 0``."""
         known = self._by_residue(p)
         if known is not None:
             return known
-        if self._at_least_zero(p - 1, _DEPTH) or self._at_least_zero(-p - 1, _DEPTH):
+        low, high = E.interval(p, self.ranges)
+        if (low is not None and low > 0) or (high is not None and high < 0):
             return False
-        if self._at_least_zero(p, _DEPTH) and self._at_least_zero(-p, _DEPTH):
-            return True
-        return None
+        if self._follows(p - 1, _DEPTH) or self._follows(-p - 1, _DEPTH):
+            return False
+        at_least = (low is not None and low >= 0) or self._follows(p, _DEPTH)
+        at_most = at_least and ((high is not None and high <= 0) or self._follows(-p, _DEPTH))
+        return True if at_most else None
 
     def _by_residue(self, p: IntExpr) -> bool | None:
         """``q % d == r`` from ``q % (k*d) == s``."""
@@ -147,12 +153,13 @@ class Knowledge:
 
     def _at_least_zero(self, p: IntExpr, depth: int) -> bool:
         low, _ = E.interval(p, self.ranges)
-        if low is not None and low >= 0:
-            return True
-        if not p.terms:
+        return (low is not None and low >= 0) or self._follows(p, depth)
+
+    def _follows(self, p: IntExpr, depth: int) -> bool:
+        """Whether ``p >= 0`` follows from forms known to be at least 0; bounds alone do not show it."""
+        if not p.terms or not self._below:
             return False
-        base = E.polynomial(0, p.terms)
-        bound = self._below.get(base)
+        bound = self._below.get(p.base)
         if bound is not None and bound + p.const >= 0:
             return True
         return depth > 0 and any(self._at_least_zero(q, depth - 1) for q in self._weakened(p))
@@ -203,7 +210,7 @@ class Knowledge:
 
     def _learn_bound(self, p: IntExpr) -> None:
         """``p >= 0``."""
-        base = E.polynomial(0, p.terms)
+        base = p.base
         bound = self._below.get(base)
         if bound is not None and bound >= -p.const:
             return
@@ -243,7 +250,7 @@ class Knowledge:
         self._learn_bound(-p)
 
     def _learn_different(self, p: IntExpr) -> None:
-        symbol = _lone_symbol(E.polynomial(0, p.terms))
+        symbol = _lone_symbol(p.base)
         if symbol is None:
             return
         name, sign = symbol
@@ -307,7 +314,7 @@ def _lone_symbol(base: IntExpr) -> tuple[str, int] | None:
 
 def _residue(p: IntExpr) -> tuple[IntExpr, int, int] | None:
     """``(q, d, r)`` where ``p == 0`` reads ``q % d == r``."""
-    base = E.polynomial(0, p.terms).atom
+    base = p.base.atom
     if base is None or base.op != "%":
         return None
     q, divisor = base.args

@@ -50,7 +50,7 @@ def nonnegative(p: IntExpr) -> BoolExpr:
 def _bounded(p: IntExpr, d: int) -> BoolExpr:
     """``m + c >= 0`` or ``c - m >= 0`` where ``m`` is a remainder in ``[0, d)``: at the ends it is an equality."""
     sign = next(iter(p.terms.values()))
-    m = polynomial(0, p.terms) * sign
+    m = p.base * sign
     bound = -p.const * sign  # m >= bound, or m <= bound
     if bound <= 0 if sign > 0 else bound >= d - 1:
         return TRUE
@@ -129,7 +129,7 @@ def _residue(q: IntExpr, d: int, r: int, equal: bool) -> tuple[IntExpr, bool]:
     r = (r - q.const) * sign % d
     if d == 2 and not equal:
         r, equal = 1 - r, True
-    return mod(polynomial(0, q.terms) * sign, d) - r, equal
+    return mod(q.base * sign, d) - r, equal
 
 
 def _int_args(a: Atom) -> tuple[IntExpr, IntExpr]:
@@ -149,17 +149,35 @@ def _as_number(value: Number | int | float) -> Number:
 
 
 def _compare(op: str, a: Number | int | float, b: Number | int | float) -> BoolExpr:
-    """``a op b`` for ``<=``, ``<`` and ``==``; by Python's rules where a float takes part."""
+    """``a op b`` for ``<= < == !=``; by Python's rules where a float takes part."""
+    if a.__class__ in _INTEGERS and b.__class__ in _INTEGERS:
+        key = (op, a, b)
+        found = _COMPARED.get(key)
+        if found is None:
+            if len(_COMPARED) > _MEMO_LIMIT:
+                _COMPARED.clear()
+            found = _COMPARED[key] = _compare_ints(op, lift(a), lift(b))  # type: ignore[arg-type]
+        return found
     x, y = _as_number(a), _as_number(b)
     if isinstance(x, IntExpr) and isinstance(y, IntExpr):
-        if op == "==":
-            return zero(x - y)
-        return nonnegative(y - x - (op == "<"))
-    left, right = x.is_const, y.is_const
-    if left and right:
+        return _compare_ints(op, x, y)
+    if op == "!=":
+        return not_(_compare("==", x, y))
+    if x.is_const and y.is_const:
         p, q = _const_value(x), _const_value(y)
         return truth(p <= q if op == "<=" else p < q if op == "<" else p == q)
     return bool_node(f"f{op}", (x, y))
+
+
+_MEMO_LIMIT: Final = 100_000
+_INTEGERS: Final = frozenset({IntExpr, int})
+_COMPARED: dict[tuple[str, object, object], BoolExpr] = {}
+
+
+def _compare_ints(op: str, x: IntExpr, y: IntExpr) -> BoolExpr:
+    if op in ("==", "!="):
+        return _equality(x - y, op == "==")
+    return nonnegative(y - x - (op == "<"))
 
 
 def _const_value(x: Number) -> int | float:
@@ -193,7 +211,7 @@ def eq(a: Number | int | float, b: Number | int | float) -> BoolExpr:
 
 def ne(a: Number | int | float, b: Number | int | float) -> BoolExpr:
     """``a != b``."""
-    return not_(_compare("==", a, b))
+    return _compare("!=", a, b)
 
 
 _DUALS: Final = {"and": "or", "or": "and"}
@@ -276,7 +294,7 @@ def member(p: Operand, values: Iterable[Operand]) -> BoolExpr:
         return or_(*[zero(q - v) for v in elements])
     if not elements:
         return FALSE if q.total else and_(zero(q * 0), FALSE)
-    base = polynomial(0, q.terms)
+    base = q.base
     numbers = {v.const - q.const for v in elements}
     common = content(base)
     if common > 1 and (q.total or any(n % common == 0 for n in numbers)):

@@ -27,6 +27,15 @@ from solver.trace_errors import EXPRESSION_TOO_LARGE
 
 Operand = IntExpr | int
 _MAX_POWER: Final = 16
+_MEMO_LIMIT: Final = 100_000
+_MEMO: dict[tuple[str, IntExpr, IntExpr], IntExpr] = {}
+
+
+def _remember(key: tuple[str, IntExpr, IntExpr], value: IntExpr) -> IntExpr:
+    if len(_MEMO) > _MEMO_LIMIT:
+        _MEMO.clear()
+    _MEMO[key] = value
+    return value
 
 
 def lift(value: Operand) -> IntExpr:
@@ -58,7 +67,12 @@ def content(p: IntExpr) -> int:
 
 def floordiv(a: Operand, b: Operand) -> IntExpr:
     """``a // b``; where ``b`` is 0 evaluating it raises ZeroDivisionError."""
-    p, q = lift(a), lift(b)
+    key = ("//", lift(a), lift(b))
+    found = _MEMO.get(key)
+    return _remember(key, _floordiv(*key[1:])) if found is None else found
+
+
+def _floordiv(p: IntExpr, q: IntExpr) -> IntExpr:
     if not q.is_const or q.const == 0:
         return atom("//", (p, q), total=False)
     if q.const < 0:
@@ -88,7 +102,7 @@ def _floordiv_const(p: IntExpr, d: int) -> IntExpr:
 def _floor_atom(p: IntExpr, d: int) -> IntExpr:
     """``p // d`` where nothing moves out; ``(q//c + k)//d`` is ``(q + k*c)//(c*d)``."""
     if len(p.terms) == 1:
-        inner = polynomial(0, p.terms).atom
+        inner = p.base.atom
         if inner is not None and inner.op == "//":
             dividend, divisor = _int_args(inner)
             if divisor.is_const and divisor.const > 0:
@@ -123,7 +137,12 @@ def _divided(p: IntExpr, k: int) -> IntExpr:
 
 def mod(a: Operand, b: Operand) -> IntExpr:
     """``a % b``, with the sign of ``b`` as in Python; where ``b`` is 0 evaluating it raises ZeroDivisionError."""
-    p, q = lift(a), lift(b)
+    key = ("%", lift(a), lift(b))
+    found = _MEMO.get(key)
+    return _remember(key, _mod(*key[1:])) if found is None else found
+
+
+def _mod(p: IntExpr, q: IntExpr) -> IntExpr:
     if not q.is_const or q.const == 0:
         return atom("%", (p, q), total=False)
     if q.const < 0:

@@ -19,8 +19,19 @@ def interval(p: IntExpr, ranges: Ranges) -> Interval:
     for mono, coef in p.terms.items():
         if coef == 0:
             continue
-        bounds = _product([atom_interval(a, ranges) for a in mono.atoms], mono.atoms)
-        a, b = _scaled(bounds, coef)
+        atoms = mono.atoms
+        if len(atoms) > 1:
+            a, b = _product([atom_interval(x, ranges) for x in atoms], atoms)
+        elif atoms[0].op == "symbol":
+            a, b = ranges.get(atoms[0].name, ALL)
+        else:
+            a, b = atom_interval(atoms[0], ranges)
+        if coef < 0:
+            a, b = b, a
+        if a is not None:
+            a *= coef
+        if b is not None:
+            b *= coef
         low = None if low is None or a is None else low + a
         high = None if high is None or b is None else high + b
         if low is None and high is None:

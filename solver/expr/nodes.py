@@ -91,15 +91,32 @@ class _Node:
 
 
 class IntExpr(_Node):
-    """``const + sum(coefficient * monomial)``; ``terms`` is never changed after creation."""
+    """``const + sum(coefficient * monomial)``; ``terms`` is never changed after creation.
 
-    __slots__ = ("const", "terms")
+    ``base`` is the same polynomial with ``const`` 0; it keeps the others that differ from it in ``const`` alone.
+    """
 
-    def __init__(self, const: int, terms: dict[Monomial, int], total: bool) -> None:
+    __slots__ = ("_shifts", "base", "const", "terms")
+
+    def __init__(
+        self, const: int, terms: dict[Monomial, int], total: bool, base: IntExpr | None = None
+    ) -> None:
         self.const = const
         self.terms = terms
         self.total = total
+        self.base = self if base is None else base
+        self._shifts: dict[int, IntExpr] = {0: self} if base is None else base._shifts
         self._order = self._symbols = self._text = None
+
+    def with_const(self, const: int) -> IntExpr:
+        """The same terms with another constant."""
+        found = self._shifts.get(const)
+        if found is None:
+            if not -_HUGE < const < _HUGE:
+                raise EXPRESSION_TOO_LARGE(limit=MAX_BITS, what="bits")
+            # int(): a bool or a NumPy integer must not become the constant
+            found = self._shifts.setdefault(const, IntExpr(int(const), self.terms, self.total, self.base))
+        return found
 
     @property
     def is_const(self) -> bool:
@@ -125,6 +142,8 @@ class IntExpr(_Node):
         return known
 
     def __add__(self, other: IntExpr | int) -> IntExpr:
+        if other.__class__ is int:
+            return self.with_const(self.const + other)
         key = (self, other)
         found = _ADD.get(key)
         return _remember(_ADD, key, _add(self, other)) if found is None else found
@@ -233,8 +252,7 @@ _REAL: Final = frozenset({"literal", "symbol", "float", "sqrt", "/"})
 Expr: TypeAlias = IntExpr | BoolExpr | FloatExpr
 Number: TypeAlias = IntExpr | FloatExpr
 
-_CONSTANTS: dict[int, IntExpr] = {}
-_INTS: dict[tuple[int, frozenset[tuple[Monomial, int]]], IntExpr] = {}
+_INTS: dict[frozenset[tuple[Monomial, int]], IntExpr] = {}
 _MONOMIALS: dict[tuple[Atom, ...], Monomial] = {}
 _ATOMS: dict[tuple[object, ...], Atom] = {}
 _BOOLS: dict[tuple[object, ...], BoolExpr] = {}
@@ -256,38 +274,26 @@ def _term_order(term: tuple[Monomial, int]) -> Order:
     return term[0].order
 
 
-def constant(value: int) -> IntExpr:
-    """The polynomial that is ``value``."""
-    found = _CONSTANTS.get(value)
-    if found is None:
-        if value.__class__ is not int:
-            value = int(value)
-        if not -_HUGE < value < _HUGE:
-            raise EXPRESSION_TOO_LARGE(limit=MAX_BITS, what="bits")
-        found = IntExpr(value, {}, True)
-        if len(_CONSTANTS) < _MEMO_LIMIT:
-            return _CONSTANTS.setdefault(value, found)
-        return _INTS.setdefault((value, frozenset()), found)
-    return found
+ZERO: Final = IntExpr(0, {}, True)
+constant = ZERO.with_const
+"""``constant(value)`` is the polynomial that is ``value``."""
 
 
 def polynomial(const: int, terms: dict[Monomial, int]) -> IntExpr:
     """The shared polynomial. Terms with coefficient 0 are dropped where their monomial is total."""
     if 0 in terms.values():
         terms = _settle_zeros(terms)
-    if not terms:
-        return constant(const)
-    key = (const, frozenset(terms.items()))
-    found = _INTS.get(key)
-    if found is None:
+    key = frozenset(terms.items())
+    base = _INTS.get(key)
+    if base is None:
         total = True
         for mono, coef in terms.items():
             if not mono.total:
                 total = False
             if not -_HUGE < coef < _HUGE:
                 raise EXPRESSION_TOO_LARGE(limit=MAX_BITS, what="bits")
-        found = _INTS.setdefault(key, IntExpr(const, terms, total))
-    return found
+        base = _INTS.setdefault(key, IntExpr(0, terms, total))
+    return base.with_const(const) if const else base
 
 
 def _settle_zeros(terms: dict[Monomial, int]) -> dict[Monomial, int]:
@@ -306,11 +312,11 @@ def _settle_zeros(terms: dict[Monomial, int]) -> dict[Monomial, int]:
 
 def _add(p: IntExpr, q: IntExpr | int) -> IntExpr:
     if isinstance(q, int):
-        return polynomial(p.const + q, p.terms)
+        return p.with_const(p.const + q)
     if len(p.terms) < len(q.terms):
         p, q = q, p
     if not q.terms:
-        return polynomial(p.const + q.const, p.terms)
+        return p.with_const(p.const + q.const)
     terms = p.terms.copy()
     for mono, coef in q.terms.items():
         terms[mono] = terms.get(mono, 0) + coef
@@ -387,5 +393,6 @@ def float_node(op: str, args: tuple[Expr, ...] = (), name: str = "", value: floa
     return found
 
 
+_INTS[frozenset()] = ZERO
 TRUE: Final = bool_node("true")
 FALSE: Final = bool_node("false")

@@ -15,22 +15,33 @@ if TYPE_CHECKING:
 Operand = E.Number | int | float
 
 
+_KINDS: Final[dict[type, str]] = {int: "plain", float: "plain", bool: "integral"}
+
+
 def number_of(value: object) -> Operand | None:
     """The number that ``value`` is, or None where it is no number. Only the type is looked at."""
+    kind = type(value)
+    how = _KINDS.get(kind) or _kind(kind)
+    if how == "plain":
+        return value  # type: ignore[return-value]
+    if how == "symbolic":
+        return value.expr  # type: ignore[attr-defined, no-any-return]
+    if how == "condition":
+        return E.int_if(value.expr, 1, 0)  # type: ignore[attr-defined]
+    if how == "integral":
+        return operator.index(value)  # type: ignore[arg-type]
+    return float(value) if how == "real" else None  # type: ignore[arg-type]
+
+
+def _kind(kind: type) -> str:
     from solver.sym.numbers import SymBool, SymFloat, SymInt
 
-    kind = type(value)
-    if kind is int or kind is float:
-        return value  # type: ignore[return-value]
-    if issubclass(kind, SymInt | SymFloat):
-        return value.expr  # type: ignore[attr-defined, no-any-return]
-    if issubclass(kind, SymBool):
-        return E.int_if(value.expr, 1, 0)  # type: ignore[attr-defined]
-    if issubclass(kind, numbers.Integral):  # bool, NumPy's integers
-        return operator.index(value)  # type: ignore[arg-type]
-    if issubclass(kind, float):
-        return float(value)  # type: ignore[arg-type]
-    return None
+    for base, how in ((SymInt, "symbolic"), (SymFloat, "symbolic"), (SymBool, "condition")):
+        if issubclass(kind, base):
+            return _KINDS.setdefault(kind, how)
+    if issubclass(kind, numbers.Integral):  # NumPy's integers
+        return "integral"
+    return "real" if issubclass(kind, float) else "none"
 
 
 _INT_OPS: Final[dict[str, Callable[[E.IntExpr, E.IntExpr], E.IntExpr]]] = {
