@@ -1,0 +1,147 @@
+"""What PyTorch's Python and C functions answer while a module is captured, where that is not an operator.
+
+``ANSWERS`` is by identity, as the table of leaves is. An answer takes the arguments of the function that it stands for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import FunctionType
+from typing import Any, Final
+
+import torch
+
+from dynamo_lite.lowering import modes
+from dynamo_lite.lowering.access import is_tensor, meta_of
+from dynamo_lite.lowering.packets import apply
+from dynamo_lite.lowering.table import FUNCTIONS
+from dynamo_lite.torch_bridge.convert import TORCH_DTYPES, to_torch
+from dynamo_lite.trace import control
+from dynamo_lite.ways_out import _check
+from fx_ir.dtypes import result_type
+from solver import sym
+from solver.sym import SymBool
+
+PATCHED: Final[list[tuple[Any, str, Callable[..., Any]]]] = []
+"""``(module, name, answer)`` of functions that are Python: what non-strict mode puts in their place while it runs."""
+
+ANSWERS: Final[dict[int, Callable[..., Any]]] = {}
+_KEPT: Final[list[Any]] = []
+
+
+def answers(*callables: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Declares the answer of these callables."""
+
+    def declare(answer: Callable[..., Any]) -> Callable[..., Any]:
+        for callable_ in callables:
+            _KEPT.append(callable_)
+            ANSWERS[id(callable_)] = answer
+            name = getattr(callable_, "__name__", "")
+            if type(callable_) is FunctionType and getattr(torch, name, None) is callable_:
+                PATCHED.append((torch, name, answer))
+        return answer
+
+    return declare
+
+
+# --- modes
+
+
+@answers(torch.is_grad_enabled)
+def _is_grad_enabled() -> bool:
+    return modes.grad_enabled()
+
+
+@answers(torch._C._set_grad_enabled)
+def _set_grad_enabled(enabled: bool) -> None:
+    modes.set_grad_enabled(enabled)
+
+
+@answers(torch.is_inference_mode_enabled)
+def _is_inference_mode_enabled() -> bool:
+    return modes.inference_enabled()
+
+
+# --- checks
+
+
+def _with(kind: type[Exception]) -> Callable[..., None]:
+    def check(cond: Any, message: Any = None) -> None:
+        if isinstance(cond, SymBool):
+            _check(cond, message)
+        elif not cond:
+            text = message() if callable(message) else message
+            raise kind(text or "Expected cond to be True, but got False")
+
+    return check
+
+
+answers(torch._check)(_check)
+for _name, _kind in (
+    ("_check_value", ValueError), ("_check_index", IndexError), ("_check_type", TypeError),
+    ("_check_not_implemented", NotImplementedError),
+):  # fmt: skip
+    answers(getattr(torch, _name))(_with(_kind))
+
+
+@answers(torch._check_is_size)
+def _check_is_size(i: Any, message: Any = None, *, max: Any = None) -> None:
+    _check(i >= 0, message)
+    if max is not None:
+        _check(i <= max, message)
+
+
+@answers(torch._check_tensor_all)
+def _check_tensor_all(cond: Any, message: Any = None) -> None:
+    text = message() if callable(message) else message
+    apply("_assert_async", apply("all", cond), text or "Expected cond to be True, but got False")
+
+
+@answers(torch._assert)
+def _assert(condition: Any, message: str) -> None:
+    if is_tensor(condition):
+        _check_tensor_all(condition, message)
+    elif isinstance(condition, SymBool):
+        _check(condition, message)
+    elif not condition:
+        raise AssertionError(message)
+
+
+# --- symbolic numbers
+
+for _name in ("sym_int", "sym_float", "sym_max", "sym_min", "sym_not", "sym_ite"):
+    answers(getattr(torch, _name))(getattr(sym, _name))
+answers(torch.sym_sqrt, torch._sym_sqrt)(sym.sym_sqrt)
+
+
+@answers(torch.sym_sum)
+def _sym_sum(args: Any) -> Any:
+    total: Any = 0
+    for arg in args:
+        total = total + arg
+    return total
+
+
+# --- metadata
+
+
+@answers(torch.result_type)
+def _result_type(*operands: Any) -> torch.dtype:
+    return TORCH_DTYPES[
+        result_type(*[meta_of(operand) if is_tensor(operand) else operand for operand in operands])
+    ]
+
+
+@answers(torch.broadcast_shapes)
+def _broadcast_shapes(*shapes: Any) -> Any:
+    return to_torch(FUNCTIONS["broadcast_shapes"](*shapes))
+
+
+@answers(torch.is_tensor)
+def _is_tensor(obj: Any) -> bool:
+    return is_tensor(obj)
+
+
+# --- control flow
+
+answers(torch.cond)(control.cond)

@@ -1,0 +1,80 @@
+"""Runs programs on PyTorch's kernels: each operator is the ATen overload of its name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+
+from dynamo_lite.fake import is_fake
+from dynamo_lite.torch_bridge.convert import TORCH_DTYPES, describe, to_torch
+from fx_ir.dtypes import bfloat16
+from fx_ir.errors import KERNEL_MISSING
+from fx_ir.meta import TensorMeta
+from fx_ir.ops.registry import Operator
+
+
+class Backend:
+    """Tensors are their own native values."""
+
+    name = "torch"
+
+    def is_tensor(self, obj: object) -> bool:
+        return isinstance(obj, torch.Tensor) and not is_fake(obj)
+
+    def describe(self, obj: Any) -> TensorMeta:
+        return describe(obj)
+
+    def unwrap(self, obj: Any) -> Any:
+        return obj
+
+    def wrap(self, native: Any, meta: TensorMeta | None = None) -> Any:
+        return native
+
+    def assign(self, obj: Any, native: Any) -> None:
+        with torch.no_grad():
+            obj.copy_(native)
+
+    def kernel(self, op: Operator) -> Callable[..., Any]:
+        packet = getattr(getattr(torch.ops, op.namespace), op.name, None)
+        overload = getattr(packet, op.overload, None)
+        if overload is None:
+            raise KERNEL_MISSING(op=op, backend=self.name)
+        # The bound C function under an OpOverload: the Python object around it only adds its own call.
+        kernel: Callable[..., Any] = overload._op
+        return kernel
+
+    def snapshot(self, obj: Any) -> Any:
+        copy = obj.detach().clone()
+        return copy.requires_grad_() if obj.requires_grad and obj.is_leaf else copy
+
+    def to_numpy(self, obj: Any) -> np.ndarray[Any, Any]:
+        plain = obj.detach().cpu()
+        array: np.ndarray[Any, Any]
+        if plain.dtype is torch.bfloat16:
+            array = plain.contiguous().view(torch.int16).numpy().view(bfloat16.numpy)
+        else:
+            array = plain.numpy()
+        return array
+
+    def from_numpy(self, array: np.ndarray[Any, Any], meta: TensorMeta, *, parameter: bool = False) -> Any:
+        made = from_array(array)
+        if made.dtype is not TORCH_DTYPES[meta.dtype]:
+            made = made.to(TORCH_DTYPES[meta.dtype])
+        if parameter:
+            return torch.nn.Parameter(made, requires_grad=meta.requires_grad)
+        return made.requires_grad_() if meta.requires_grad else made
+
+    def constant(self, value: Any) -> Any:
+        return to_torch(value)
+
+
+def from_array(array: np.ndarray[Any, Any]) -> torch.Tensor:
+    """A tensor over an array's memory (a copy where PyTorch would refuse to write to it)."""
+    if not array.flags.writeable or any(stride < 0 for stride in array.strides):
+        array = np.array(array)
+    if array.dtype.name == "bfloat16":
+        return torch.from_numpy(array.view(np.int16)).view(torch.bfloat16)
+    return torch.from_numpy(array)

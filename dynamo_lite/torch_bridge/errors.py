@@ -1,0 +1,22 @@
+"""Errors of the bridge to PyTorch."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from solver.errors import UnsupportedError, declare
+
+C_FUNCTION_REFUSED: Final = declare(
+    "torch-function-unsupported",
+    UnsupportedError,
+    "{name} was called on a tensor, and it is no tensor operator that can be recorded",
+    hint="write it with tensor operators, wrap it with torch.library.custom_op, or mark its caller with dl.allow_call",
+    about="A function of PyTorch that reads tensors and is in no table of the bridge.",
+)
+REACHED_DISPATCHER: Final = declare(
+    "reached-dispatcher",
+    UnsupportedError,
+    "{name} was reached by C++ code of PyTorch that cannot be captured",
+    hint="export with strict=True, or call the operator from Python",
+    about="Code under PyTorch's Python API computed on a tensor under export (jit, autograd.Function, checkpoint).",
+)

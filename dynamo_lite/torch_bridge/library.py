@@ -1,0 +1,115 @@
+"""What front ends ask of PyTorch: its fake, how modules are read, and what holds while a module is captured."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import nn
+
+from dynamo_lite.fake import FakeTensor
+from dynamo_lite.lowering import modes
+from dynamo_lite.torch_bridge import dims, numbers
+from dynamo_lite.torch_bridge.backend import from_array
+from dynamo_lite.torch_bridge.convert import TO_OURS, describe, dtype_of, to_ours
+from dynamo_lite.torch_bridge.fake import TorchFake
+from fx_ir import dtypes
+from fx_ir.meta import TensorMeta
+
+if TYPE_CHECKING:
+    from dynamo_lite.trace.tracer import Tracer
+
+
+class Library:
+    """How a front end looks at tensors and modules of PyTorch."""
+
+    name = "torch"
+    backend = "torch"
+    fake_class: type[FakeTensor] = TorchFake
+
+    def is_tensor(self, value: object) -> bool:
+        return issubclass(type(value), torch.Tensor)
+
+    def tensor_types(self) -> Collection[type]:
+        found = [torch.Tensor]
+        for cls in found:
+            found += type.__subclasses__(cls)
+        return found
+
+    def is_module(self, value: object) -> bool:
+        return issubclass(type(value), nn.Module)
+
+    def describe(self, tensor: Any) -> TensorMeta:
+        return describe(tensor)
+
+    def plain(self, value: Any) -> Any:
+        return to_ours(value)
+
+    def is_plain(self, value: Any) -> bool:
+        return type(value) in TO_OURS
+
+    def named_parameters(self, module: Any) -> Iterator[tuple[str, Any]]:
+        return nn.Module.named_parameters(module, remove_duplicate=False)
+
+    def named_buffers(self, module: Any) -> Iterator[tuple[str, Any, bool]]:
+        for path, owner in nn.Module.named_modules(module, remove_duplicate=False):
+            for name, buffer in owner._buffers.items():
+                if buffer is not None:
+                    persistent = name not in owner._non_persistent_buffers_set
+                    yield (f"{path}.{name}" if path else name), buffer, persistent
+
+    def named_modules(self, module: Any) -> Iterator[tuple[str, Any]]:
+        return nn.Module.named_modules(module)
+
+    # --- while a module is captured
+
+    def dynamic_shapes(self, given: Any) -> Any:
+        """A specification with PyTorch's own dimensions replaced by ours."""
+        return dims.to_ours(given)
+
+    @contextmanager
+    def session(self) -> Iterator[None]:
+        """What PyTorch's global state says becomes ours, and is as before afterwards, however the block ends."""
+        grad, default = modes.grad_enabled(), dtypes.get_default_dtype()
+        torch_grad = torch.is_grad_enabled()
+        compiler = torch.compiler
+        flags = compiler._is_compiling_flag, compiler._is_exporting_flag
+        modes.set_grad_enabled(torch_grad)
+        dtypes.set_default_dtype(dtype_of(torch.get_default_dtype()))
+        compiler._is_compiling_flag = compiler._is_exporting_flag = True
+        try:
+            yield
+        finally:
+            compiler._is_compiling_flag, compiler._is_exporting_flag = flags
+            torch.set_grad_enabled(torch_grad)
+            modes.set_grad_enabled(grad)
+            dtypes.set_default_dtype(default)
+
+    def begin(self, tracer: Tracer) -> None:
+        """Symbols of this trace are PyTorch's too, and constants become tensors of PyTorch."""
+        numbers.install(tracer.env)
+        tracer.make_constant = from_array  # type: ignore[attr-defined]
+
+    def strict_policy(self) -> Any:
+        """The policy of the strict front end for this library."""
+        from dynamo_lite.torch_bridge.policy import TorchPolicy
+
+        return TorchPolicy
+
+    def run_native(
+        self, tracer: Tracer, target: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]
+    ) -> Any:
+        """Runs ``target`` natively: fakes travel inside tensors without data, calls are met by a function mode."""
+        from dynamo_lite.torch_bridge.mode import run
+
+        return run(tracer, target, args, kwargs)
+
+    def bare(self, value: Any) -> Any:
+        """The fake inside what native code was given for it; any other value itself."""
+        from dynamo_lite.torch_bridge.shell import Shell
+
+        return value.__dict__["fake"] if type(value) is Shell else value
+
+

@@ -1,0 +1,135 @@
+"""The non-strict front end on PyTorch: a function mode meets every call of PyTorch's API while the program runs.
+
+Functions that are Python (``nn.functional``) arrive whole. They run as copies whose ``has_torch_function`` is false, so that only
+what they call is met, as in strict mode, and both give one graph.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from types import FunctionType, MethodWrapperType
+from typing import TYPE_CHECKING, Any, Final
+
+import torch
+from torch.overrides import TorchFunctionMode
+from torch.utils import _pytree as theirs
+
+from dynamo_lite.lowering.errors import where
+from dynamo_lite.lowering.modes import set_grad_enabled
+from dynamo_lite.torch_bridge.answers import ANSWERS, PATCHED
+from dynamo_lite.torch_bridge.errors import C_FUNCTION_REFUSED
+from dynamo_lite.torch_bridge.fake import TorchFake
+from dynamo_lite.torch_bridge.leaves import BY_ATTRIBUTE, LEAVES
+from dynamo_lite.torch_bridge.shell import Shell, call, shell_of, unwrap, wrap
+from fx_ir.pytree import tree_map
+
+if TYPE_CHECKING:
+    from dynamo_lite.trace.tracer import Tracer
+
+_COMPUTED: Final = frozenset({"T", "mT", "mH", "H", "data", "real", "imag"})
+_SETS_MODE: Final = frozenset({id(torch._C._set_grad_enabled)})
+
+
+class ExportMode(TorchFunctionMode):
+    """Meets calls; inside :meth:`__torch_function__` PyTorch has it switched off."""
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        leaf = LEAVES.get(id(func))
+        if leaf is not None:
+            return call(leaf, args, kwargs or {})
+        if id(func) in _SETS_MODE:
+            set_grad_enabled(args[0])
+            return func(*args)
+        answer = ANSWERS.get(id(func))
+        if answer is not None:
+            return wrap(answer(*unwrap(args), **unwrap(kwargs or {})))
+        if type(func) is MethodWrapperType:
+            return _attribute(func, args)
+        if type(func) is FunctionType:
+            with self:
+                return _without_overrides(func)(*args, **(kwargs or {}))
+        if any(type(value) is Shell for value in theirs.tree_leaves((args, kwargs))):
+            raise C_FUNCTION_REFUSED(name=_name(func), location=where())
+        return func(*args, **(kwargs or {}))
+
+
+def _attribute(func: Any, args: tuple[Any, ...]) -> Any:
+    """``tensor.name`` of a real tensor, or of a shell through ``torch.Tensor.name.__get__``."""
+    name = func.__self__.__name__
+    if func.__name__ == "__get__":
+        if type(args[0]) is Shell:
+            return getattr(args[0], name)
+        if name in _COMPUTED:
+            return call(BY_ATTRIBUTE[name], (args[0],), {})
+        return func(*args)
+    raise C_FUNCTION_REFUSED(name=f"assigning .{name}", location=where())
+
+
+def _name(func: Any) -> str:
+    owner = getattr(func, "__module__", None) or getattr(getattr(func, "__objclass__", None), "__name__", "torch")
+    return f"{owner}.{getattr(func, '__name__', func)}"
+
+
+_COPIES: Final[dict[int, tuple[Any, Any]]] = {}
+_NO_OVERRIDES: Final = {
+    "has_torch_function": lambda args: False,
+    "has_torch_function_unary": lambda arg: False,
+    "has_torch_function_variadic": lambda *args: False,
+}
+
+
+def _without_overrides(function: FunctionType) -> Callable[..., Any]:
+    """A copy of a function of PyTorch's that does not ask whether it is overridden."""
+    known = _COPIES.get(id(function))
+    if known is None:
+        scope = {**function.__globals__, **_NO_OVERRIDES}
+        copy = FunctionType(function.__code__, scope, function.__name__, function.__defaults__, function.__closure__)
+        copy.__kwdefaults__ = function.__kwdefaults__
+        known = _COPIES[id(function)] = (function, copy)
+    return known[1]  # type: ignore[no-any-return]
+
+
+@contextmanager
+def _patched() -> Iterator[None]:
+    """The few Python functions that PyTorch's own hook does not see, replaced where users find them."""
+    before = [(owner, name, getattr(owner, name)) for owner, name, _ in PATCHED]
+    try:
+        for owner, name, answer in PATCHED:
+            setattr(owner, name, _from_native(answer))
+        yield
+    finally:
+        for owner, name, original in before:
+            setattr(owner, name, original)
+
+
+def _from_native(answer: Callable[..., Any]) -> Callable[..., Any]:
+    def answered(*args: Any, **kwargs: Any) -> Any:
+        with torch._C.DisableTorchFunction():
+            return wrap(answer(*unwrap(args), **unwrap(kwargs)))
+
+    return answered
+
+
+def run(tracer: Tracer, target: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+    """Runs ``target`` on shells of the fakes; the result holds fakes again."""
+    mode = ExportMode()
+
+    def invoke(function: Callable[..., Any], operands: tuple[Any, ...]) -> Any:
+        with torch._C._EnableTorchFunction(), mode:
+            return unshelled(function(*[wrap(value) for value in operands]))
+
+    tracer.invoke = invoke
+    given, named = tree_map(_shelled, (args, dict(kwargs)))
+    with _patched(), mode:
+        result = target(*given, **named)
+    return unshelled(result)
+
+
+def _shelled(value: Any) -> Any:
+    return shell_of(value) if type(value) is TorchFake else value
+
+
+def unshelled(tree: Any) -> Any:
+    """A result with the fakes in place of their shells."""
+    return tree_map(lambda leaf: leaf.__dict__["fake"] if type(leaf) is Shell else leaf, tree)

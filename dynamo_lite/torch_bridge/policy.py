@@ -1,0 +1,157 @@
+"""The strict front end's policy for PyTorch: C functions of PyTorch are met by identity, and real tensors' data by nobody."""
+
+from __future__ import annotations
+
+import builtins
+from types import BuiltinFunctionType, CodeType, FunctionType, MethodDescriptorType, ModuleType
+from typing import Any, Final
+
+import torch
+import torch.overrides
+
+from dynamo_lite import dispatch
+from dynamo_lite.fake import is_fake
+from dynamo_lite.strict import traced
+from dynamo_lite.strict.machine.attributes import VIRTUAL
+from dynamo_lite.strict.machine.frame import Frame
+from dynamo_lite.strict.policy.tracing import TracePolicy, user_location
+from dynamo_lite.strict.transaction import Transaction
+from dynamo_lite.strict.policy.origins import Origins
+from dynamo_lite.torch_bridge import numbers
+from dynamo_lite.torch_bridge.answers import _KEPT as _ANSWERED
+from dynamo_lite.torch_bridge.answers import ANSWERS
+from dynamo_lite.torch_bridge.errors import C_FUNCTION_REFUSED
+from dynamo_lite.torch_bridge.leaves import _KEPT, BY_ATTRIBUTE, LEAVES
+from dynamo_lite.trace.tracer import Tracer
+from solver.sym import SymNumber
+
+_OPAQUE: Final = frozenset(id(found.__code__) for found in (*_KEPT, *_ANSWERED) if type(found) is FunctionType)
+_NO_OVERRIDES: Final = frozenset(
+    id(getattr(torch._C, name))
+    for name in ("_has_torch_function", "_has_torch_function_unary", "_has_torch_function_variadic")
+)
+# What keeps identities and reads no data, of the functions that are no methods of containers.
+_BY_IDENTITY: Final = frozenset(
+    {
+        builtins.isinstance, builtins.issubclass, builtins.id, builtins.callable, builtins.getattr, builtins.hasattr,
+        builtins.setattr, builtins.delattr, builtins.print, builtins.vars, builtins.dir, builtins.iter, builtins.next,
+        builtins.all, builtins.any, builtins.sorted,
+    }
+)  # fmt: skip
+_VALUES: Final = frozenset({int, float, bool, complex, str, bytes, range, slice})
+# Attributes of a real tensor that compute: a view of a parameter is an operator of the program.
+_COMPUTED: Final = ("T", "mT", "mH", "H", "data", "real", "imag")
+
+
+class TorchPolicy(TracePolicy):
+    """One capture's policy."""
+
+    def __init__(self, tracer: Tracer, transaction: Transaction, origins: Origins) -> None:
+        super().__init__(tracer, transaction, origins)
+        self.tensors = frozenset(tracer.library.tensor_types())
+        self.special_types = frozenset(
+            {*self.special_types, numbers.TorchSymInt, numbers.TorchSymFloat, numbers.TorchSymBool}
+        )
+
+    def opaque(self, code: CodeType) -> bool:
+        return id(code) in _OPAQUE or super().opaque(code)
+
+    def call_native(self, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], frame: Frame) -> Any:
+        identity = id(fn)
+        leaf = LEAVES.get(identity)
+        if leaf is not None:
+            return leaf.lower(args, kwargs)
+        answer = ANSWERS.get(identity)
+        if answer is not None:
+            return answer(*args, **kwargs)
+        if identity in _NO_OVERRIDES:
+            return False
+        kind = type(fn)
+        if kind is BuiltinFunctionType:
+            owner = type(fn.__self__)
+            if owner in self.tensors:
+                return self._method(fn, owner, args, kwargs)
+            if owner is ModuleType or fn.__self__ is None:
+                module = fn.__module__ or ""
+                if module.startswith("torch"):
+                    self._refuse_tensors(fn, module, args, kwargs)
+                elif fn not in _BY_IDENTITY:
+                    args = self._without_data(args)
+        elif kind is type and fn in _VALUES:
+            args = self._without_data(args)
+        elif kind is MethodDescriptorType and issubclass(torch.Tensor, fn.__objclass__):
+            self._refuse_tensors(fn, "torch.Tensor", args, kwargs)
+        return super().call_native(fn, args, kwargs, frame)
+
+    def _method(self, fn: Any, owner: type, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """A C method bound to a real tensor: the method of its class, found as attribute look-up finds it."""
+        for base in owner.__mro__:
+            found = vars(base).get(fn.__name__)
+            if found is not None:
+                leaf = LEAVES.get(id(found))
+                if leaf is not None:
+                    return leaf.lower((fn.__self__, *args), kwargs)
+                break
+        raise C_FUNCTION_REFUSED(name=f"torch.Tensor.{fn.__name__}", location=user_location())
+
+    def _refuse_tensors(self, fn: Any, module: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        if any(self._is_special(value) for value in (*args, *kwargs.values())):
+            raise C_FUNCTION_REFUSED(name=f"{module}.{fn.__name__}", location=user_location())
+
+    def _is_special(self, value: Any) -> bool:
+        kind = type(value)
+        if kind in (list, tuple):
+            return any(self._is_special(item) for item in value)
+        return kind in self.tensors or is_fake(value) or issubclass(kind, SymNumber)
+
+    def _without_data(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Real tensors replaced by their fakes, whose every slot is ours: what would read data is recorded or refused."""
+        tensors = self.tensors
+        for value in args:
+            if type(value) in tensors:
+                return tuple([self._lifted(value) for value in args])
+        return args
+
+    def _lifted(self, value: Any) -> Any:
+        return self.tracer.fake_of(value) if type(value) in self.tensors else value
+
+    # --- operators of Python on real tensors
+
+    def truth(self, value: Any) -> bool:
+        return super().truth(self._lifted(value))
+
+    def iterate(self, value: Any) -> Any:
+        return super().iterate(self._lifted(value))
+
+    def binary(self, symbol: str, left: Any, right: Any) -> Any:
+        return super().binary(symbol, self._lifted(left), self._lifted(right))
+
+    def compare(self, symbol: str, left: Any, right: Any) -> Any:
+        return super().compare(symbol, self._lifted(left), self._lifted(right))
+
+    def unary(self, symbol: str, value: Any) -> Any:
+        return super().unary(symbol, self._lifted(value))
+
+    def contains(self, container: Any, value: Any) -> bool:
+        return super().contains(self._lifted(container), self._lifted(value))
+
+    def subscript(self, container: Any, key: Any) -> Any:
+        return super().subscript(self._lifted(container), self._lifted(key))
+
+    def format(self, value: Any, conversion: str | None, spec: str) -> str:
+        return super().format(self._lifted(value), conversion, spec)
+
+
+def _computed(name: str) -> Any:
+    getter = BY_ATTRIBUTE[name]
+
+    def compute(frame: Frame, tensor: Any) -> Any:
+        return getattr(tensor, name) if dispatch.recorder() is None else getter.lower((tensor,), {})
+
+    return compute
+
+
+for _name in _COMPUTED:
+    for _class in (torch.Tensor, torch.nn.Parameter, torch.nn.Buffer):
+        VIRTUAL[id(_class), _name] = _computed(_name)
+assert traced

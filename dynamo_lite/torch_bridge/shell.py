@@ -1,0 +1,114 @@
+"""What stands for a tensor while CPython runs the program: a real ``torch.Tensor`` without data that holds the fake.
+
+PyTorch's C++ asks ``isinstance(x, torch.Tensor)`` and then reads memory, so that a class which only claims to be a tensor crashes
+the process. A wrapper subclass is a tensor to C++: metadata is asked of the Python properties below, methods go straight to the
+lowering, functions are met by the mode, and whatever still reaches the dispatcher is refused there by name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+import torch
+
+from dynamo_lite.lowering.errors import NO_MEMORY, where
+from dynamo_lite.lowering.leaf import TensorFunction
+from dynamo_lite.lowering.modes import set_grad_enabled
+from dynamo_lite.torch_bridge.convert import TORCH_DTYPES
+from dynamo_lite.torch_bridge.errors import REACHED_DISPATCHER
+from dynamo_lite.torch_bridge.fake import TorchFake
+from dynamo_lite.torch_bridge.leaves import BY_ATTRIBUTE, BY_METHOD
+
+_CONTAINERS: Final = frozenset({tuple, list, dict, slice})
+
+
+class Shell(torch.Tensor):
+    """Holds a fake in ``fake``. One fake has one shell, so that ``is`` answers as eager does."""
+
+    fake: TorchFake
+    __torch_function__ = torch._C._disabled_torch_function_impl
+
+    @classmethod
+    def __torch_dispatch__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        raise REACHED_DISPATCHER(name=str(func), location=where())
+
+    def __repr__(self) -> str:  # type: ignore[override]
+        return repr(self.__dict__["fake"])
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        raise NO_MEMORY(what="pickling", location=where())
+
+    def __dlpack__(self, *args: Any, **kwargs: Any) -> Any:  # type: ignore[override]
+        raise NO_MEMORY(what="__dlpack__", location=where())
+
+    def __hash__(self) -> int:
+        return id(self)
+
+
+def shell_of(fake: TorchFake) -> Shell:
+    """The tensor that stands for ``fake`` in native code."""
+    known = getattr(fake, "shell", None)
+    if known is None:
+        meta = fake.meta
+        made: Any = torch.Tensor._make_wrapper_subclass(Shell, (0,) * len(meta.shape), dtype=TORCH_DTYPES[meta.dtype])
+        made.__dict__["fake"] = fake
+        known = fake.shell = made
+    return known
+
+
+def unwrap(value: Any) -> Any:
+    """Arguments of native code as the lowering takes them: shells replaced by their fakes."""
+    kind = type(value)
+    if kind is Shell:
+        return value.__dict__["fake"]
+    if kind in _CONTAINERS:
+        if kind is dict:
+            return {key: unwrap(item) for key, item in value.items()}
+        if kind is slice:
+            return slice(unwrap(value.start), unwrap(value.stop), unwrap(value.step))
+        return kind([unwrap(item) for item in value])
+    return value
+
+
+def wrap(value: Any) -> Any:
+    """An answer of the lowering as native code takes it: fakes in their shells."""
+    kind = type(value)
+    if kind is TorchFake:
+        return shell_of(value)
+    if kind is tuple or kind is list:
+        return kind([wrap(item) for item in value])
+    return value
+
+
+def call(function: TensorFunction, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+    """Calls a tensor function from native code, under PyTorch's gradient mode as it is now."""
+    set_grad_enabled(torch.is_grad_enabled())
+    plain = tuple([unwrap(value) for value in args])
+    return wrap(function.lower(plain, {name: unwrap(value) for name, value in kwargs.items()} if kwargs else kwargs))
+
+
+def _method(function: TensorFunction) -> Callable[..., Any]:
+    def method(self: Any, /, *args: Any, **kwargs: Any) -> Any:
+        with torch._C.DisableTorchFunction():
+            return call(function, (self, *args), kwargs)
+
+    return method
+
+
+def _getter(name: str) -> property:
+    def read(self: Any) -> Any:
+        return wrap(getattr(self.__dict__["fake"], name))
+
+    function = BY_ATTRIBUTE.get(name)
+    if function is None or name in vars(TorchFake):
+        return property(read)
+    return property(lambda self: call(function, (self,), {}))
+
+
+_OWN: Final = frozenset(vars(Shell)) | {"__new__", "__init__"}
+for _name, _function in BY_METHOD.items():
+    if _name not in _OWN:
+        setattr(Shell, _name, _method(_function))
+for _name in {*BY_ATTRIBUTE, "shape", "dtype", "device", "layout"} - _OWN:
+    setattr(Shell, _name, _getter(_name))
