@@ -3,33 +3,25 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, NoReturn
+from typing import TYPE_CHECKING, Any
 
 from fx_ir import fake_context
-from fx_ir.contract import ConstLeaf, InputLeaf, IntLeaf
-from fx_ir.errors import PROGRAM_INVALID
+from fx_ir.check_signature import SYMBOLIC, check_signature, expression, fail, length, shown
 from fx_ir.graph import GraphModule
 from fx_ir.higher_order import HigherOrderOperator
 from fx_ir.meta import TensorMeta
 from fx_ir.node import Node, map_nodes
 from fx_ir.number_ops import NUMBER_OPS
 from fx_ir.ops.registry import Operator, infer
-from fx_ir.printer import format_value
 from fx_ir.purity import ASSERTIONS, branch_modules
-from fx_ir.signature import ConstantArgument, InputKind, OutputKind
 from fx_ir.symbols import DetachedEnv, Undetermined, detached_env, program_env
 from solver import expr as E
 from solver.errors import ExportError
 from solver.expr import IntExpr, free_symbols
-from solver.sym import SymBool, SymFloat, SymInt
+from solver.sym import SymInt
 
 if TYPE_CHECKING:
     from fx_ir.program import ExportedProgram
-
-_INPUT_ORDER: Final = (InputKind.PARAMETER, InputKind.BUFFER, InputKind.CONSTANT_TENSOR, InputKind.USER_INPUT)
-_OUTPUT_ORDER: Final = (OutputKind.BUFFER_MUTATION, OutputKind.USER_INPUT_MUTATION, OutputKind.USER_OUTPUT)
-_SYMBOLIC: Final = (SymInt, SymFloat, SymBool)
 
 
 def check(program: ExportedProgram | GraphModule) -> None:
@@ -46,12 +38,6 @@ def check_program(program: ExportedProgram) -> None:
     check_module(program.graph_module, program_env(program))
 
 
-def fail(node: Node | str, problem: str) -> NoReturn:
-    name = node if isinstance(node, str) else node.name
-    location = None if isinstance(node, str) else node.meta.get("location")
-    raise PROGRAM_INVALID(node=name, problem=problem, location=location)
-
-
 # --- graphs ------------------------------------------------------------------------------------------------------------
 
 
@@ -66,8 +52,11 @@ def check_module(module: GraphModule, env: DetachedEnv) -> None:
         if node.op == "call_function":
             _Step(node, env, seen).check()
             seen |= _symbols(node.meta.get("val"))
+    known = env.knowledge
     for branch in module.submodules.values():
+        env.knowledge = known.copy()  # what a branch asserts holds nowhere else
         check_module(branch, env)
+    env.knowledge = known
 
 
 def _symbols(val: Any) -> set[str]:
@@ -78,7 +67,7 @@ def _symbols(val: Any) -> set[str]:
             if isinstance(size, SymInt)
             for name in free_symbols(size.expr)
         }
-    if isinstance(val, _SYMBOLIC):
+    if isinstance(val, SYMBOLIC):
         return set(free_symbols(val.expr))
     if isinstance(val, (tuple, list)):
         return {name for item in val for name in _symbols(item)}
@@ -111,7 +100,7 @@ class _Step:
         return self.rebased(node.meta["val"])
 
     def rebased(self, val: Any) -> Any:
-        if isinstance(val, _SYMBOLIC):
+        if isinstance(val, SYMBOLIC):
             return self.env.wrap(val.expr)
         if isinstance(val, TensorMeta):
             strides = None if val.is_plain else tuple(self.rebased(stride) for stride in val.strides)
@@ -182,27 +171,43 @@ class _Step:
         self.compare(derived)
 
     def higher_order(self, target: HigherOrderOperator) -> None:
-        node = self.node
-        branches = branch_modules(node)
-        operands: Sequence[Any] = [
-            item
-            for group in node.args[len(target.graph_args) :]
-            if isinstance(group, (tuple, list))
-            for item in group
+        """The values that go into and come out of the branch graphs fit; the branches themselves are checked later."""
+        given = [group for index, group in enumerate(self.node.args) if index not in target.graph_args]
+        groups = [
+            map_nodes(list(group), self.value_of) for group in given if isinstance(group, (tuple, list))
         ]
-        for branch in branches:
-            wanted = len(branch.graph.placeholders)
-            given = (
-                2 * len(node.args[1]) + len(node.args[2])
-                if target.name == "associative_scan"
-                else len(operands)
-            )
-            if wanted != given:
-                fail(node, f"a branch graph takes {wanted} values, the call gives {given}")
+        sliced = {"map_impl": 0, "scan": 1, "associative_scan": 0}.get(target.name)
+        if sliced is not None:
+            groups[sliced] = list(map(self.slice_of, groups[sliced]))
+        if target.name == "associative_scan":
+            groups.insert(0, groups[0])  # left and right operand
+        wanted = [value for group in groups for value in group]
+        for branch in branch_modules(self.node):
+            taken = [self.rebased(node.meta.get("val")) for node in branch.graph.placeholders]
+            problem = self.difference(wanted, taken)
+            if problem:
+                fail(
+                    self.node,
+                    f"{problem}: the call gives {shown(wanted)}, a branch graph takes {shown(taken)}",
+                )
         if target.name == "cond":
-            lengths = {_length(branch.graph.output_node().args[0]) for branch in branches}
-            if len(lengths) != 1:
-                fail(node, f"its branches return {sorted(map(str, lengths))} values")
+            self.branch_results()
+
+    def slice_of(self, val: Any) -> Any:
+        """What one step of a loop sees of a tensor."""
+        return val.like(shape=val.shape[1:]) if isinstance(val, TensorMeta) and val.shape else val
+
+    def branch_results(self) -> None:
+        """Both branches return as many values, of the same dtypes and numbers of dimensions."""
+        first, second = (branch.graph.output_node().args[0] for branch in branch_modules(self.node))
+        if length(first) != length(second):
+            fail(self.node, f"its branches return {length(first)} and {length(second)} values")
+        for a, b in zip(map_nodes(first, _val), map_nodes(second, _val), strict=True):
+            if isinstance(a, TensorMeta) and isinstance(b, TensorMeta):
+                if (a.dtype, a.ndim) != (b.dtype, b.ndim):
+                    fail(self.node, f"its branches return {shown(a)} and {shown(b)}")
+            elif isinstance(a, TensorMeta) or isinstance(b, TensorMeta):
+                fail(self.node, f"its branches return {shown(a)} and {shown(b)}")
 
     def compare(self, derived: Any) -> None:
         if "val" not in self.node.meta:
@@ -210,7 +215,7 @@ class _Step:
         recorded = self.rebased(self.node.meta["val"])
         problem = self.difference(derived, recorded)
         if problem:
-            fail(self.node, f"{problem}: its rule gives {_shown(derived)}, the graph says {_shown(recorded)}")
+            fail(self.node, f"{problem}: its rule gives {shown(derived)}, the graph says {shown(recorded)}")
 
     def difference(self, derived: Any, recorded: Any) -> str:
         """What differs between a derived and a recorded value; empty if nothing does."""
@@ -225,44 +230,43 @@ class _Step:
                 return "another device"
             if len(derived.shape) != len(recorded.shape):
                 return "another number of dimensions"
-            return "" if all(map(self.same, derived.shape, recorded.shape)) else "another shape"
+            if not all(map(self.same, derived.shape, recorded.shape)):
+                return "another shape"
+            return "" if self.same_layout(derived, recorded) else "another layout"
         if isinstance(derived, TensorMeta) or isinstance(recorded, TensorMeta):
             return "another kind of value"
         if derived is None or recorded is None:
             return "" if derived is recorded else "another kind of value"
         return "" if self.same(derived, recorded) else "another value"
 
+    def same_layout(self, a: TensorMeta, b: TensorMeta) -> bool:
+        """Equal strides, where a dimension has more than one element."""
+        if a.is_plain and b.is_plain:
+            return True
+        triples = zip(a.shape, a.strides, b.strides, strict=True)
+        return all(
+            self.same(one, other) or self.env.known(E.le(expression(size), 1)) for size, one, other in triples
+        )
+
     def same(self, a: Any, b: Any) -> bool:
         """Equality, decided by what is known about the symbols."""
-        left, right = _expression(a), _expression(b)
+        left, right = expression(a), expression(b)
         if left is right:
             return True
         if isinstance(left, IntExpr) and isinstance(right, IntExpr):
             return self.env.known(E.eq(left, right)) is True
-        return bool(type(a) is type(b) and not isinstance(a, _SYMBOLIC) and a == b)
+        return bool(type(a) is type(b) and not isinstance(a, SYMBOLIC) and a == b)
 
 
-def _expression(value: Any) -> Any:
-    if isinstance(value, _SYMBOLIC):
-        return value.expr
-    return E.constant(value) if type(value) is int else value
-
-
-def _shown(value: Any) -> str:
-    if isinstance(value, (tuple, list)):
-        return f"({', '.join(map(_shown, value))})"
-    return format_value(value) or repr(value)
-
-
-def _length(held: Any) -> int | None:
-    return len(held) if isinstance(held, (tuple, list)) else None
+def _val(node: Node) -> Any:
+    return node.meta.get("val")
 
 
 def _in_order(val: Any) -> list[str]:
     """Symbols of a value, in the order in which it shows them."""
     if isinstance(val, TensorMeta):
         return [name for size in val.shape for name in _in_order(size)]
-    if isinstance(val, _SYMBOLIC):
+    if isinstance(val, SYMBOLIC):
         return sorted(free_symbols(val.expr))
     return [name for item in val for name in _in_order(item)] if isinstance(val, (tuple, list)) else []
 
@@ -292,110 +296,3 @@ def _symbolic(function: Any) -> Any:
         operator.or_: sym.sym_or,
     }
     return table.get(function, function)
-
-
-# --- signature ---------------------------------------------------------------------------------------------------------
-
-
-def check_signature(program: ExportedProgram) -> None:
-    """Placeholders, outputs, state and contract agree with the signature."""
-    signature, graph = program.graph_signature, program.graph
-    placeholders = graph.placeholders
-    names = [spec.arg.name for spec in signature.input_specs]
-    if names != [node.name for node in placeholders]:
-        fail(
-            "inputs",
-            f"the signature names {names}, the placeholders are {[node.name for node in placeholders]}",
-        )
-    order = [_INPUT_ORDER.index(spec.kind) for spec in signature.input_specs if spec.kind in _INPUT_ORDER]
-    if order != sorted(order):
-        fail("inputs", "they are not in the order parameters, buffers, constants, user inputs")
-    state = {**program.state_dict, **program.constants}
-    users: list[Node] = []
-    for spec, node in zip(signature.input_specs, placeholders, strict=True):
-        if spec.kind is InputKind.USER_INPUT:
-            users.append(node)
-        elif spec.target not in state:
-            fail(node, f"there is no parameter, buffer or constant {spec.target!r}")
-        else:
-            _check_tensor(node, program.backend.describe(state[spec.target]))
-    _check_contract(program, users)
-    _check_outputs(program, {node.name for node in users})
-
-
-def _check_tensor(node: Node, given: TensorMeta) -> None:
-    val = node.meta.get("val")
-    if not isinstance(val, TensorMeta):
-        fail(node, "a tensor input has no tensor as its value")
-    if val.dtype is not given.dtype or tuple(val.shape) != tuple(given.shape):
-        fail(node, f"its tensor is {given!r}, the graph says {_shown(val)}")
-
-
-def _check_contract(program: ExportedProgram, users: Sequence[Node]) -> None:
-    leaves = program.contract.leaves
-    if [leaf.name for leaf in leaves] != [node.name for node in users]:
-        fail(
-            "inputs",
-            f"the contract names {[leaf.name for leaf in leaves]}, the user inputs are {[n.name for n in users]}",
-        )
-    if program.contract.in_spec.num_leaves != len(leaves):
-        fail("inputs", "the structure of the inputs does not fit their number")
-    for leaf, node in zip(leaves, users, strict=True):
-        _check_leaf(leaf, node)
-
-
-def _check_leaf(leaf: InputLeaf, node: Node) -> None:
-    val = node.meta.get("val")
-    if isinstance(leaf, ConstLeaf):
-        if node.users:
-            fail(node, "a burned-in input is used in the graph")
-    elif isinstance(leaf, IntLeaf):
-        if _expression(val) is not _expression_of(leaf.expr):
-            fail(node, f"the contract says {leaf.expr}, the graph {_shown(val)}")
-    elif not isinstance(val, TensorMeta):
-        fail(node, "a tensor input has no tensor as its value")
-    else:
-        sizes = [_expression(size) for size in val.shape]
-        if (
-            val.dtype is not leaf.dtype
-            or val.device != leaf.device
-            or sizes != [_expression_of(d) for d in leaf.dims]
-        ):
-            fail(
-                node,
-                f"the contract says {leaf.dtype.short}[{', '.join(map(str, leaf.dims))}], the graph {_shown(val)}",
-            )
-
-
-def _expression_of(size: int | IntExpr) -> IntExpr:
-    return E.constant(size) if isinstance(size, int) else size
-
-
-def _check_outputs(program: ExportedProgram, users: set[str]) -> None:
-    specs = program.graph_signature.output_specs
-    held = program.graph.output_node().args[0]
-    if not isinstance(held, (tuple, list)) or len(held) != len(specs):
-        fail("output", f"the graph returns {_length(held)} values, the signature names {len(specs)}")
-    order = [_OUTPUT_ORDER.index(spec.kind) for spec in specs if spec.kind in _OUTPUT_ORDER]
-    if order != sorted(order):
-        fail("output", "outputs are not in the order mutated buffers, mutated inputs, user outputs")
-    targets: Mapping[OutputKind, set[str]] = {
-        OutputKind.BUFFER_MUTATION: set(program.graph_signature.buffers),
-        OutputKind.USER_INPUT_MUTATION: users,
-    }
-    for spec, value in zip(specs, held, strict=True):
-        if isinstance(value, Node):
-            if value.name != spec.arg.name:
-                fail("output", f"the graph returns {value.name} where the signature says {spec.arg.name}")
-        elif not isinstance(spec.arg, ConstantArgument):
-            fail(
-                "output", f"the graph returns the constant {value!r} where the signature says {spec.arg.name}"
-            )
-        if spec.kind in targets and spec.target not in targets[spec.kind]:
-            fail("output", f"{spec.arg.name} updates {spec.target!r}, which is not there")
-    count = sum(spec.kind is OutputKind.USER_OUTPUT for spec in specs)
-    if program.call_spec.out_spec.num_leaves != count:
-        fail(
-            "output",
-            f"the structure returned has {program.call_spec.out_spec.num_leaves} leaves, the signature {count}",
-        )

@@ -138,7 +138,7 @@ def _decode(
         module_call_graph=[decoder.module_call(item) for item in data["modules"]],
         notes=[str(note) for note in data["notes"]],
     )
-    from fx_ir.checker import check_signature
+    from fx_ir.check_signature import check_signature
 
     try:
         check_signature(program)
