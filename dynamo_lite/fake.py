@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from fx_ir.functionalize import Alias, Storage
+from fx_ir.functionalize import Alias, Storage, storage_of
 from fx_ir.meta import TensorMeta
 from fx_ir.node import Node
 from fx_ir.ops.registry import register_tensor_type
@@ -27,14 +27,14 @@ class FakeTensor:
 
     __slots__ = (
         "__weakref__",
-        "view_of",
         "generation",
         "kind",
+        "memory",
         "meta",
         "node",
         "origin",
-        "memory",
         "tracer",
+        "view_of",
         "viewed",
     )
 
@@ -61,8 +61,10 @@ class FakeTensor:
             self.generation = 0
         else:
             alias.parent.viewed = True
-            self.memory = alias.parent.memory
-            self.generation = self.memory.generation
+            storage = storage_of(alias.parent)
+            self.generation = storage.generation
+            if alias.shares is not None:
+                storage.unsure.append(self)
 
     @property  # type: ignore[misc]
     def __class__(self) -> type:

@@ -3,6 +3,9 @@
 A recorded tensor value belongs to a :class:`Storage`. A view remembers how it was made (:class:`Alias`). Writing to a value
 gives it a new node, writes that node back through the chain of views to the root, and raises the storage's generation; any
 other alias notices that its generation is old and is made again, from its parent, when it is next read.
+
+Some operators give a view or a copy, depending on the layout (``reshape``, ``contiguous``, ``to``). Asking which may cost a
+guard, so it is asked only when something is written to the storage: until then the value is an *unsure* alias.
 """
 
 from __future__ import annotations
@@ -15,18 +18,22 @@ from fx_ir.ops.registry import Operator
 
 
 class Storage:
-    """What aliases share. ``generation`` counts the writes."""
+    """What aliases share. ``generation`` counts the writes; ``unsure`` are the values that may turn out to be copies."""
 
-    __slots__ = ("generation",)
+    __slots__ = ("generation", "unsure")
 
-    def __init__(self) -> None:
-        self.generation = 0
+    def __init__(self, generation: int = 0) -> None:
+        self.generation = generation
+        self.unsure: list[Value] = []
 
 
 class Alias:
-    """How a view was made: ``operator(parent, *args, **kwargs)``, its ``index``-th output if it has several."""
+    """How a view was made: ``operator(parent, *args, **kwargs)``, its ``index``-th output if it has several.
 
-    __slots__ = ("args", "index", "kwargs", "operator", "parent")
+    ``shares`` tells whether it is a view at all, where that is not sure.
+    """
+
+    __slots__ = ("args", "index", "kwargs", "operator", "parent", "shares")
 
     def __init__(
         self,
@@ -35,16 +42,18 @@ class Alias:
         args: tuple[Any, ...],
         kwargs: Mapping[str, Any],
         index: int | None,
+        shares: Callable[[], bool] | None = None,
     ) -> None:
         self.parent = parent
         self.operator = operator
         self.args = args
         self.kwargs = kwargs
         self.index = index
+        self.shares = shares
 
 
 class Value(Protocol):
-    """A tensor value under recording."""
+    """A tensor value under recording. ``memory`` counts for a root only; ask :func:`storage_of`."""
 
     node: Node
     memory: Storage
@@ -66,31 +75,6 @@ class Maker(Protocol):
         """False for a node that must not be remembered outside the branch being recorded."""
 
 
-def current(value: Value, maker: Maker) -> Node:
-    """The node that holds the value now."""
-    if value.generation == value.memory.generation or value.view_of is None:
-        return value.node
-    node = maker.regenerate(value.view_of)
-    if maker.keeps(node):
-        value.node = node
-        value.generation = value.memory.generation
-    return node
-
-
-def write(value: Value, new: Node, maker: Maker) -> None:
-    """Makes ``new`` the value's content, seen by all aliases."""
-    chain: list[tuple[Value, Node]] = [(value, new)]
-    while value.view_of is not None:
-        new = maker.scatter(value.view_of, new)
-        value = value.view_of.parent
-        chain.append((value, new))
-    generation = value.memory.generation + 1
-    value.memory.generation = generation
-    for owner, node in chain:
-        owner.node = node
-        owner.generation = generation
-
-
 def root_of(value: Value) -> Value:
     """The value that owns the storage."""
     while value.view_of is not None:
@@ -98,4 +82,51 @@ def root_of(value: Value) -> Value:
     return value
 
 
-Scatter = Callable[..., Any]
+def storage_of(value: Value) -> Storage:
+    """The storage of a value."""
+    return root_of(value).memory
+
+
+def current(value: Value, maker: Maker) -> Node:
+    """The node that holds the value now."""
+    if value.view_of is None:
+        return value.node
+    generation = storage_of(value).generation
+    if value.generation == generation:
+        return value.node
+    node = maker.regenerate(value.view_of)
+    if maker.keeps(node):
+        value.node = node
+        value.generation = generation
+    return node
+
+
+def settle(value: Value) -> bool:
+    """Decides every unsure alias of the value's storage; True if there was any. Copies get a storage of their own."""
+    memory = storage_of(value)
+    waiting, memory.unsure = memory.unsure, []
+    for unsure in waiting:
+        alias = unsure.view_of
+        if alias is None or alias.shares is None:
+            continue
+        if alias.shares():
+            alias.shares = None
+        else:
+            # Its own views keep their generations: what was stale stays so, what was current too.
+            unsure.view_of = None
+            unsure.memory = Storage(memory.generation)
+    return bool(waiting)
+
+
+def write(value: Value, new: Node, maker: Maker) -> None:
+    """Makes ``new`` the value's content, seen by all aliases. Call :func:`settle` first."""
+    chain: list[tuple[Value, Node]] = [(value, new)]
+    while value.view_of is not None:
+        new = maker.scatter(value.view_of, new)
+        value = value.view_of.parent
+        chain.append((value, new))
+    memory = value.memory
+    memory.generation += 1
+    for owner, node in chain:
+        owner.node = node
+        owner.generation = memory.generation

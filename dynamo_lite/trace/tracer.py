@@ -65,8 +65,6 @@ class Tracer:
         self.distinct_inputs: list[Distinct] = []
         self.same_inputs: dict[int, int] = {}
         self.naming = Naming()
-        self._by_layout: set[int] = set()
-        self._kept: list[FakeTensor] = []  # so that the ids above stay theirs
         self._fake_class = library.fake_class
         self._fresh: list[tuple[str, Any]] = []
         # How Python functions given to control-flow operators are run; a front end that does not run Python natively replaces it.
@@ -220,11 +218,7 @@ class Tracer:
         if type(result) is TensorMeta:
             if op.view is None:
                 return self._fake_class(self, result, node)
-            made = self.value(result, node, self._alias(op, result, parents, metas, args, kwargs, None))
-            if op.maybe_view is not None and op.name in _VIEW_BY_LAYOUT:
-                self._by_layout |= {id(parents[0].memory), id(made.memory)}
-                self._kept += (parents[0], made)
-            return made
+            return self.value(result, node, self._alias(op, result, parents, metas, args, kwargs, None))
         return self._wrap(op, result, node, parents, metas, args, kwargs)
 
     def _operand(self, arg: Any, parents: list[FakeTensor]) -> tuple[Any, Any]:
@@ -254,9 +248,18 @@ class Tracer:
         kwargs: Mapping[str, Any],
         index: int | None,
     ) -> Alias | None:
-        if not parents or (op.maybe_view is not None and not op.maybe_view(result, *metas, **kwargs)):
+        if not parents:
             return None
-        return Alias(parents[0], op, args[1:], kwargs, index)
+        asks = op.maybe_view
+        if asks is None:
+            return Alias(parents[0], op, args[1:], kwargs, index)
+
+        def shares() -> bool:
+            if op.name in _VIEW_BY_LAYOUT:  # whether two values share memory is a question of strides
+                self.looked("layout")
+            return bool(asks(result, *metas, **kwargs))
+
+        return Alias(parents[0], op, args[1:], kwargs, index, shares)
 
     def _wrap(
         self,
@@ -307,7 +310,9 @@ class Tracer:
         if fake.kind != "value" or viewed:
             raise IN_PLACE_VIEW(op=op.name, location=self.locate())
         was = self.value(fake.meta, fake.node, fake.view_of)
-        was.memory, was.generation = fake.memory, fake.generation
+        was.generation = fake.generation
+        if fake.view_of is None:
+            was.memory = fake.memory
         if view.view_of is not None:
             view.view_of.parent = was
         fake.meta, fake.node, fake.view_of = view.meta, view.node, view.view_of
@@ -315,9 +320,8 @@ class Tracer:
     def write(self, target: Any, value: Any) -> None:
         """Makes ``value`` the content of ``target``, cast to its dtype; all aliases see it."""
         fake = self.fake_of(target)
+        functionalize.settle(fake)
         self.state.refuse_write(fake)
-        if id(fake.memory) in self._by_layout:  # whether two values share memory is a question of strides
-            self.looked("layout")
         new = self.fake_of(value)
         meta = fake.meta
         if new.meta.dtype is not meta.dtype:

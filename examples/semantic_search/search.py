@@ -27,7 +27,7 @@ def embed(program: dl.ExportedProgram, sentences: list[str], batch: int = 8) -> 
     parts = []
     for start in range(0, len(sentences), batch):
         ids, mask = tokenize(sentences[start : start + batch])
-        parts.append(run(torch.from_numpy(ids), torch.from_numpy(mask)).numpy())
+        parts.append(run(torch.from_numpy(ids), torch.from_numpy(mask)).detach().numpy())
     return np.concatenate(parts)
 
 

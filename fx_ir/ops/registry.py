@@ -340,4 +340,4 @@ def _with_grad(meta: Any) -> Any:
     if not isinstance(meta, TensorMeta) or meta.requires_grad or meta.dtype.category < 2:
         return meta
     strides = None if meta.is_plain else lambda: meta.strides
-    return TensorMeta(meta.shape, meta.dtype, meta.device, strides, True, meta.offset)
+    return TensorMeta(meta.shape, meta.dtype, meta.device, strides, True, lambda: meta.offset)
