@@ -12,6 +12,7 @@ import dynamo_lite as dl
 import dynamo_lite.torchlite as torch
 from dynamo_lite.torchlite import nn
 from fx_ir.graph import Graph
+from fx_ir.node import Node
 from fx_ir.printer import format_target
 from fx_ir.pytree import tree_flatten, tree_map
 from fx_ir.structure import same_graph
@@ -172,3 +173,35 @@ def blamed(error: BaseException) -> Iterator[str]:
     while entry is not None:
         yield entry.tb_frame.f_code.co_filename
         entry = entry.tb_next
+
+
+# --- graphs as text ----------------------------------------------------------------------------------------------------
+
+
+def text(program: dl.ExportedProgram | Graph) -> list[str]:
+    """The graph's calls with their arguments: ``add = aten.add.Tensor(x, 10)``."""
+    graph = program if isinstance(program, Graph) else program.graph
+    return [
+        f"{node.name} = {format_target(node.target).removeprefix('torch.ops.')}({_arguments(node)})"
+        for node in graph.nodes
+        if node.op == "call_function"
+    ]
+
+
+def _arguments(node: Node) -> str:
+    return ", ".join(
+        [*map(_written, node.args), *(f"{name}={_written(value)}" for name, value in node.kwargs.items())]
+    )
+
+
+def _written(value: Any) -> str:
+    if isinstance(value, Node):
+        return value.name
+    if isinstance(value, (list, tuple)):
+        return f"[{', '.join(map(_written, value))}]"
+    return repr(value) if isinstance(value, str) else str(value)
+
+
+def placeholders(program: dl.ExportedProgram) -> list[str]:
+    """The names of the graph's inputs."""
+    return [node.name for node in program.graph.placeholders]

@@ -84,6 +84,7 @@ from fx_ir.dtypes import (
     uint8,
 )
 from fx_ir.dtypes import bool_ as bool
+from solver.sym import SymBool, SymFloat, SymInt
 
 half, float, double = float16, float32, float64
 short, int, long = int16, int32, int64
@@ -112,7 +113,7 @@ _ELSEWHERE = {
 
 __all__ = [
     "BoolTensor", "ByteTensor", "DoubleTensor", "FloatTensor", "Generator", "HalfTensor", "IntTensor", "LongTensor",
-    "Parameter", "Size", "Tensor", "_assert", "_check", "_check_index", "_check_is_size", "_check_not_implemented",
+    "Parameter", "Size", "SymBool", "SymFloat", "SymInt", "Tensor", "_assert", "_check", "_check_index", "_check_is_size", "_check_not_implemented",
     "_check_tensor_all", "_check_type", "_check_value", "bfloat16", "bool", "can_cast", "complex64", "complex128",
     "cond", "default_generator", "device", "dtype", "eager", "enable_grad", "finfo", "float16", "float32", "float64",
     "get_default_dtype", "get_rng_state", "iinfo", "inference_mode", "initial_seed", "int8", "int16", "int32", "int64",
