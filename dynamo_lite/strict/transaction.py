@@ -180,7 +180,7 @@ def _save_cell(cell: Any, key: Any) -> Callable[[], None]:
 
 def _save_attribute(obj: Any, name: str) -> Callable[[], None]:
     kind = type(obj)
-    if type in mro_of(kind):
+    if issubclass(kind, type):
         return _save_class_attribute(obj, name)
     attribute = lookup(kind, name)
     if name == "__dict__" and type(attribute) is types.GetSetDescriptorType:
@@ -358,7 +358,7 @@ def _describe(kind: str, obj: Any, key: Any) -> str:
     if kind == "deref":
         return f"closure variable {key}"
     if kind == "attr":
-        owner = type.__getattribute__(obj, "__name__") if type in mro_of(type(obj)) else type(obj).__name__
+        owner = type.__getattribute__(obj, "__name__") if issubclass(type(obj), type) else type(obj).__name__
         return f"{owner}.{key}"
     return f"{type(obj).__name__} contents"
 

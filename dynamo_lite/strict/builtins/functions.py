@@ -9,17 +9,18 @@ import types
 from typing import Any, Final
 
 from dynamo_lite.strict.builtins.registry import replaces, replaces_directly
-from dynamo_lite.strict.machine.attributes import bound_call
+from dynamo_lite.strict.machine.attributes import bound_call, special_call
 from dynamo_lite.strict.machine.calls import Kwargs, native
 from dynamo_lite.strict.machine.frame import Frame
 from dynamo_lite.strict.machine.generators import NO_DEFAULT, resume_next, suspended
 from dynamo_lite.strict.machine.iteration import (
-    _SEQUENCE_ITERATOR,
     END,
+    SEQUENCE_ITERATOR,
     collect,
     get_iter_of,
     get_iterator,
     iterates_in_python,
+    next_of_sequence,
     step,
 )
 from dynamo_lite.strict.machine.operators import (
@@ -43,46 +44,25 @@ def next_(frame: Frame, args: tuple[Any, ...], kwargs: Kwargs) -> Frame | None:
     if inner is not None and type(iterator) is types.GeneratorType:
         return resume_next(frame, iterator, inner, None, args[1] if len(args) == 2 else NO_DEFAULT)
     method = slot(frame, type(iterator), "__next__")
-    if method is None and type(iterator) is not _SEQUENCE_ITERATOR:
+    if method is None and type(iterator) is not SEQUENCE_ITERATOR:
         return native(frame, next, args, None)
     return start(frame, _next(frame, iterator, method, args[1:]))
 
 
 def _next(frame: Frame, iterator: Any, method: Any, default: tuple[Any, ...]) -> Routine:
+    if method is None:
+        item = yield from next_of_sequence(frame, iterator)
+        if item is not END:
+            return item
+        if not default:
+            raise StopIteration
+        return default[0]
     try:
-        if method is None:
-            return (yield from next_of_sequence(frame, iterator))
-        return (yield from bound_call(frame, method, iterator, ()))
+        return (yield special_call(method, iterator, ()))
     except StopIteration:
         if not default:
             raise
     return default[0]
-
-
-def next_of_sequence(frame: Frame, iterator: Any) -> Routine:
-    """One step of CPython's iterator over ``__getitem__``, the method interpreted."""
-    state = iterator.__reduce__()
-    if len(state) != 3 or slot(frame, type(state[1][0]), "__getitem__") is None:
-        return next(iterator)
-    obj, position = state[1][0], state[2]
-    try:
-        value = yield from bound_call(frame, lookup(type(obj), "__getitem__"), obj, (position,))
-    except (IndexError, StopIteration):
-        value = END
-    if value is END:
-        exhaust(iterator)
-        raise StopIteration
-    iterator.__setstate__(position + 1)
-    return value
-
-
-def exhaust(iterator: Any) -> None:
-    """Ends a sequence iterator: a state beyond what an index can be makes its next step the last."""
-    iterator.__setstate__((1 << 63) - 1)
-    try:
-        next(iterator, None)
-    except OverflowError:
-        pass
 
 
 @replaces_directly(builtins.iter)

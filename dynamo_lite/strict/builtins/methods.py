@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import functools
+import sys
 from types import CoroutineType, GeneratorType
-from typing import Any
+from typing import Any, Final
 
 from dynamo_lite.strict.builtins.functions import sort_items
 from dynamo_lite.strict.builtins.registry import replaces_method, replaces_method_directly
@@ -12,7 +13,7 @@ from dynamo_lite.strict.machine.attributes import VIRTUAL
 from dynamo_lite.strict.machine.calls import CALLERS, Kwargs, native
 from dynamo_lite.strict.machine.frame import Frame, GeneratorFrame
 from dynamo_lite.strict.machine.generators import NO_DEFAULT, delegate_of, resume_next, suspended
-from dynamo_lite.strict.machine.iteration import collect
+from dynamo_lite.strict.machine.iteration import SEQUENCE_ITERATOR, SequenceProxy, collect
 from dynamo_lite.strict.machine.routine import Routine
 from dynamo_lite.strict.machine.view import view_of
 
@@ -33,6 +34,10 @@ def generator_send(frame: Frame, args: tuple[Any, ...], kwargs: Kwargs) -> Frame
     return resume_next(frame, args[0], inner, args[1], NO_DEFAULT)
 
 
+# a list that was never appended to; one that was keeps room
+_EMPTY: Final = sys.getsizeof([])
+
+
 @replaces_method(list, "sort")
 def list_sort(frame: Frame, items: list[Any], /, *, key: Any = None, reverse: Any = False) -> Routine:
     if frame.policy is not None:
@@ -44,7 +49,7 @@ def list_sort(frame: Frame, items: list[Any], /, *, key: Any = None, reverse: An
     except BaseException:
         items[:] = taken
         raise
-    modified = bool(items)
+    modified = sys.getsizeof(items) != _EMPTY
     items[:] = result
     if modified:
         raise ValueError("list modified during sort")
@@ -65,6 +70,17 @@ def list_extend(frame: Frame, items: list[Any], iterable: Any, /) -> Routine:
 @replaces_method(str, "join", needed=_needs_collecting)
 def str_join(frame: Frame, separator: str, iterable: Any, /) -> Routine:
     return separator.join((yield from collect(frame, iterable)))
+
+
+@replaces_method(SEQUENCE_ITERATOR, "__reduce__")
+def sequence_reduce(frame: Frame, iterator: Any, /) -> Routine:
+    """The state of a sequence iterator as user code knows it: with the object, not the stand-in for it."""
+    state = iterator.__reduce__()
+    held = state[1][0]
+    if isinstance(held, SequenceProxy):
+        state = (state[0], (held.obj,), *state[2:])
+    return state
+    yield
 
 
 # --- attributes of generators: those of the frame behind them

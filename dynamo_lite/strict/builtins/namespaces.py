@@ -5,7 +5,7 @@ from __future__ import annotations
 import builtins
 import sys
 import warnings
-from types import CellType, CodeType, ModuleType
+from types import CellType, CodeType, ModuleType, TracebackType
 from typing import Any
 
 from dynamo_lite.strict.builtins.registry import replaces, replaces_directly
@@ -13,9 +13,9 @@ from dynamo_lite.strict.machine.calls import CALLERS, Kwargs, native
 from dynamo_lite.strict.machine.code import code_for
 from dynamo_lite.strict.machine.frame import Frame, new_frame
 from dynamo_lite.strict.machine.routine import Routine, call, start
-from dynamo_lite.strict.machine.run import get_traceback
+from dynamo_lite.strict.machine.run import get_traceback, shadow_frame
 from dynamo_lite.strict.machine.slots import lookup
-from dynamo_lite.strict.machine.view import frame_locals, user_frame, view_of
+from dynamo_lite.strict.machine.view import FrameView, frame_locals, user_frame, view_of
 
 
 def _none(args: tuple[Any, ...], kwargs: Kwargs) -> bool:
@@ -58,11 +58,16 @@ def _vars(obj: Any) -> Routine:
 @replaces_directly(builtins.dir)
 def dir_(frame: Frame, args: tuple[Any, ...], kwargs: Kwargs) -> Frame | None:
     if _none(args, kwargs):
-        frame.stack.append(sorted(frame_locals(user_frame(frame))))
-        return None
+        return start(frame, _dir_locals(frame_locals(user_frame(frame))))
     if len(args) != 1 or kwargs:
         return native(frame, dir, args, kwargs)
     return start(frame, _dir(frame, args[0]))
+
+
+def _dir_locals(namespace: Any) -> Routine:
+    method = yield call(getattr, namespace, "keys")
+    keys = yield call(method)
+    return (yield call(sorted, keys))
 
 
 def _dir(frame: Frame, obj: Any) -> Routine:
@@ -169,6 +174,14 @@ def run_code(frame: Frame, fn: Any, args: tuple[Any, ...], kwargs: Kwargs) -> Fr
 
 
 CALLERS[id(_RunCode)] = run_code
+
+
+@replaces_directly(TracebackType)
+def traceback_type(frame: Frame, args: tuple[Any, ...], kwargs: Kwargs) -> Frame | None:
+    """Tracebacks hold real frames; for the view of an interpreted one its shadow is taken."""
+    args = tuple([shadow_frame(each.frame) if type(each) is FrameView else each for each in args])
+    kwargs = {k: shadow_frame(v.frame) if type(v) is FrameView else v for k, v in (kwargs or {}).items()}
+    return native(frame, TracebackType, args, kwargs)
 
 
 # --- exceptions in flight

@@ -15,6 +15,7 @@ from dynamo_lite.strict.machine.calls import Kwargs, construct, native
 from dynamo_lite.strict.machine.frame import NULL, Frame, cell_value, new_frame
 from dynamo_lite.strict.machine.operators import truth
 from dynamo_lite.strict.machine.routine import Routine, call, start
+from dynamo_lite.strict.machine.view import user_frame
 from dynamo_lite.strict.machine.slots import MISSING, classes_changed, dict_of, lookup, mro_of, slot
 
 
@@ -69,7 +70,7 @@ def generic_get(frame: Frame, args: tuple[Any, ...], kwargs: Kwargs) -> Frame | 
     obj, name = args if len(args) == 2 and not kwargs else (None, None)
     if str not in mro_of(type(name)):
         return native(frame, object.__getattribute__, args, kwargs)
-    if type in mro_of(type(obj)):
+    if issubclass(type(obj), type):
         return attributes._get_class(frame, obj, name, None)  # type: ignore[arg-type]
     getter, extra = attributes._plan_instance(frame, type(obj), name)  # type: ignore[arg-type]
     if getter is attributes._get_native:
@@ -77,20 +78,31 @@ def generic_get(frame: Frame, args: tuple[Any, ...], kwargs: Kwargs) -> Frame | 
     return getter(frame, obj, name, extra)  # type: ignore[arg-type]
 
 
-@replaces(object.__setattr__, type.__setattr__)
-def generic_set(frame: Frame, obj: Any, name: str, value: Any, /) -> Routine:
-    if str not in mro_of(type(name)):
-        object.__setattr__(obj, name, value)
-    request = attributes.set_generic(frame, obj, name, value)
-    if request is not None:
-        yield request
+def _applies(wrapper: Any, obj: Any) -> bool:
+    """Whether a C ``__setattr__`` may be used on the object: it must be the one of its nearest C class."""
+    for base in mro_of(type(obj)):
+        found = dict_of(base).get(wrapper.__name__)
+        if type(found) is types.WrapperDescriptorType:
+            return found is wrapper
+    return False
 
 
-@replaces(object.__delattr__, type.__delattr__)
-def generic_delete(frame: Frame, obj: Any, name: str, /) -> Routine:
-    request = attributes.del_generic(frame, obj, name)
-    if request is not None:
-        yield request
+def _generic(wrapper: Any, act: Any) -> None:
+    def routine(frame: Frame, obj: Any, name: str, *value: Any) -> Routine:
+        if str not in mro_of(type(name)) or not _applies(wrapper, obj):
+            wrapper(obj, name, *value)
+            return
+        request = act(frame, obj, name, *value)
+        if request is not None:
+            yield request
+
+    replaces(wrapper)(routine)
+
+
+for _wrapper in (object.__setattr__, type.__setattr__):
+    _generic(_wrapper, attributes.set_generic)
+for _wrapper in (object.__delattr__, type.__delattr__):
+    _generic(_wrapper, attributes.del_generic)
 
 
 @replaces(property.__get__)
@@ -155,7 +167,7 @@ def _check(name: str, frame: Frame, obj: Any, cls: Any) -> Routine:
             claimed = yield getattr, (obj, "__class__"), None
         except AttributeError:
             return False
-        return type in mro_of(type(claimed)) and cls in mro_of(claimed)
+        return issubclass(type(claimed), type) and cls in mro_of(claimed)
     return native_check(obj, cls)
 
 
@@ -216,7 +228,7 @@ def build_class(frame: Frame, function: Any, name: Any, /, *bases: Any, **kwargs
         meta = type(resolved[0])
     else:
         meta = type
-    if type in mro_of(type(meta)):
+    if issubclass(type(meta), type):
         meta = _most_derived(meta, resolved)
     if meta is type:
         namespace: Any = {}
@@ -238,7 +250,7 @@ def build_class(frame: Frame, function: Any, name: Any, /, *bases: Any, **kwargs
             setter = yield getattr, (namespace, "__setitem__"), None
             yield setter, ("__orig_bases__", bases), None
     cls = yield meta, (name, resolved, namespace), dict(kwargs)
-    if type(cell) is CellType and type in mro_of(type(cls)):
+    if type(cell) is CellType and issubclass(type(cls), type):
         value = cell_value(cell)
         if value is NULL:
             raise RuntimeError(
@@ -254,7 +266,7 @@ def _resolve_bases(frame: Frame, bases: tuple[Any, ...]) -> Routine:
     out: list[Any] = []
     changed = False
     for base in bases:
-        if type in mro_of(type(base)):
+        if issubclass(type(base), type):
             out.append(base)
             continue
         try:
@@ -324,7 +336,7 @@ def type_new(frame: Frame, meta: Any, *args: Any, **kwargs: Any) -> Routine:
     if len(args) != 3 or type(args[1]) is not tuple or not isinstance(args[2], dict):
         return type.__new__(meta, *args, **kwargs)
     name, bases, namespace = args
-    winner = _most_derived(meta, bases) if all(type in mro_of(type(base)) for base in bases) else meta
+    winner = _most_derived(meta, bases) if all(issubclass(type(base), type) for base in bases) else meta
     if winner is not meta:
         new = yield getattr, (winner, "__new__"), None
         if new is not type.__new__:
@@ -335,6 +347,9 @@ def type_new(frame: Frame, meta: Any, *args: Any, **kwargs: Any) -> Routine:
     copy = dict(namespace)
     for key, _, _ in named:
         copy[key] = _Placeholder()
+    module = user_frame(frame).globals.get("__name__", MISSING)
+    if "__module__" not in copy and module is not MISSING:
+        copy["__module__"] = module
     swapped = _silence(hook)
     try:
         cls = type.__new__(meta, name, bases, copy, **kwargs)
@@ -419,7 +434,9 @@ def _set_name(frame: Frame, method: Any, value: Any, cls: Any, key: str) -> Rout
         error = problem
     text = f"Error calling __set_name__ on '{type(value).__name__}' instance {key!r} in '{cls.__name__}'"
     if SET_NAME_WRAPS:
-        raise RuntimeError(text) from error
+        wrapped = RuntimeError(text)
+        wrapped.__context__ = error
+        raise wrapped from error
     error.add_note(text)
     raise error
 

@@ -21,13 +21,12 @@ def _from_routine(fn: Any, routine: RoutineFunction, needed: Needed | None) -> R
     """
 
     def replacement(frame: Frame, args: tuple[Any, ...], kwargs: Kwargs) -> Frame | None:
+        given = kwargs or {}
         try:
-            if needed is not None and not needed(frame, *args, **(kwargs or {})):
-                return native(frame, fn, args, kwargs)
-            made = routine(frame, *args, **(kwargs or {}))
+            made = routine(frame, *args, **given) if needed is None or needed(frame, *args, **given) else None
         except TypeError:
-            return native(frame, fn, args, kwargs)
-        return start(frame, made)
+            made = None
+        return native(frame, fn, args, kwargs) if made is None else start(frame, made)
 
     return replacement
 

@@ -91,6 +91,8 @@ def _plan(frame: Frame, kind: type, name: str) -> Plan:
     return _get_or_hook, (plan, hook)
 
 
+# called with the object in front instead of being bound first (None cannot be bound by __get__)
+_UNBOUND: Final = frozenset({FunctionType, types.WrapperDescriptorType, types.MethodDescriptorType})
 _PLAIN_KINDS: Final = NATIVE | {FunctionType, types.MethodType, staticmethod}
 
 
@@ -138,7 +140,7 @@ def _get_native_or_hook(frame: Frame, obj: Any, name: str, extra: Any) -> Frame 
 
 def bound_call(frame: Frame, attribute: Any, obj: Any, args: tuple[Any, ...]) -> Routine:
     """Calls a special method that may be any descriptor."""
-    if type(attribute) is FunctionType:
+    if type(attribute) in _UNBOUND:
         return (yield attribute, (obj, *args), None)
     bound = yield from bind(frame, attribute, obj, type(obj))
     return (yield bound, args, None)
@@ -363,7 +365,7 @@ def set_attr(frame: Frame, obj: Any, name: str, value: Any) -> Request | None:
     kind = type(obj)
     setter = slot(frame, kind, "__setattr__")
     if setter is not None:
-        return _bound_request(setter, obj, (name, value))
+        return special_call(setter, obj, (name, value))
     return set_generic(frame, obj, name, value)
 
 
@@ -376,10 +378,10 @@ def set_generic(frame: Frame, obj: Any, name: str, value: Any) -> Request | None
             if attribute.fset is not None:
                 return attribute.fset, (obj, value), None
         elif setter is not MISSING and slot(frame, type(attribute), "__set__") is not None:
-            return _bound_request(setter, attribute, (obj, value))
+            return special_call(setter, attribute, (obj, value))
     if frame.policy is not None:
         frame.policy.before_write("attr", obj, name)
-    if type in mro_of(type(obj)):
+    if issubclass(type(obj), type):
         type.__setattr__(obj, name, value)
         classes_changed()
     else:
@@ -402,8 +404,12 @@ def _native_setattr(obj: Any, name: str, value: Any) -> None:
                 return
 
 
-def _bound_request(attribute: Any, obj: Any, args: tuple[Any, ...]) -> Request:
-    if type(attribute) is FunctionType:
+def special_call(attribute: Any, obj: Any, args: tuple[Any, ...]) -> Request:
+    """The request that calls a special method, whatever descriptor it is.
+
+    Where StopIteration matters, a routine must yield this itself: a nested generator would turn it into RuntimeError.
+    """
+    if type(attribute) in _UNBOUND:
         return attribute, (obj, *args), None
     return _Bound(attribute, obj), args, None
 
@@ -426,7 +432,7 @@ def del_attr(frame: Frame, obj: Any, name: str) -> Request | None:
     """``del obj.name``: done at once (None), or the call that does it."""
     deleter = slot(frame, type(obj), "__delattr__")
     if deleter is not None:
-        return _bound_request(deleter, obj, (name,))
+        return special_call(deleter, obj, (name,))
     return del_generic(frame, obj, name)
 
 
@@ -439,10 +445,10 @@ def del_generic(frame: Frame, obj: Any, name: str) -> Request | None:
             if attribute.fdel is not None:
                 return attribute.fdel, (obj,), None
         elif deleter is not MISSING and slot(frame, type(attribute), "__delete__") is not None:
-            return _bound_request(deleter, attribute, (obj,))
+            return special_call(deleter, attribute, (obj,))
     if frame.policy is not None:
         frame.policy.before_write("attr", obj, name)
-    if type in mro_of(type(obj)):
+    if issubclass(type(obj), type):
         type.__delattr__(obj, name)
         classes_changed()
         return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dynamo_lite.strict.machine.attributes import bound_call, dropped
-from dynamo_lite.strict.machine.frame import Frame
+from dynamo_lite.strict.machine.frame import NULL, Frame
 from dynamo_lite.strict.machine.iteration import collect
 from dynamo_lite.strict.machine.routine import Routine, call, start
 from dynamo_lite.strict.machine.slots import MISSING, lookup, mro_of, slot
@@ -59,8 +59,9 @@ def build_const_key_map(frame: Frame, stack: list[Any], count: int) -> None:
 
 
 def build_string(frame: Frame, stack: list[Any], count: int) -> None:
-    value = "".join(stack[-count:])
-    del stack[-count:]
+    first = len(stack) - count
+    value = "".join(stack[first:])
+    del stack[first:]
     stack.append(value)
 
 
@@ -142,7 +143,7 @@ def _update_mapping(frame: Frame, target: dict[Any, Any], value: Any) -> Routine
 def mapping_items(frame: Frame, value: Any) -> Routine:
     """Pairs of a mapping, by ``keys`` and ``__getitem__`` as C reads one."""
     kind = type(value)
-    if dict in mro_of(kind) and slot(frame, kind, "__iter__") is None:
+    if issubclass(kind, dict) and lookup(kind, "__iter__") is dict.__iter__:
         return list(dict.items(value))
     keys = yield (yield call(getattr, value, "keys")), (), None
     pairs = []
@@ -158,7 +159,7 @@ def dict_merge(frame: Frame, stack: list[Any], depth: int) -> Frame | None:
     target = stack[-depth]
     # below the dict: the positional arguments, then the callable (and NULL in either order)
     fn = stack[-depth - 2]
-    if type(fn).__name__ == "_Null":
+    if fn is NULL:
         fn = stack[-depth - 3]
     return start(frame, merge_mapping(frame, target, value, fn), dropped)
 

@@ -38,7 +38,7 @@ def invoke(frame: Frame, fn: Any, args: tuple[Any, ...], kwargs: Kwargs) -> Fram
     caller = CALLERS.get(id(kind))
     if caller is not None:
         return caller(frame, fn, args, kwargs)
-    if type in mro_of(kind):
+    if issubclass(kind, type):
         return call_class(frame, fn, args, kwargs)
     method = lookup(kind, "__call__")
     if type(method) is FunctionType:
@@ -87,6 +87,8 @@ def enter(frame: Frame, fn: FunctionType, args: tuple[Any, ...], kwargs: Kwargs)
         stack = bind_arguments(code, fn, args, kwargs)
     made = new_frame(code, stack, fn.__globals__, frame)
     made.function = fn
+    if not code.flags & 1:
+        made.locals = fn.__globals__
     return made
 
 
@@ -502,8 +504,9 @@ def set_function_attribute(frame: Frame, stack: list[Any], flag: int) -> None:
 
 
 def load_build_class(frame: Frame, stack: list[Any], arg: None) -> None:
-    import builtins
+    from dynamo_lite.strict.machine.names import _item_or_null, builtins_of
 
-    from dynamo_lite.strict.machine.names import builtins_of
-
-    stack.append(builtins_of(frame).get("__build_class__", builtins.__build_class__))
+    found = _item_or_null(builtins_of(frame), "__build_class__")
+    if found is NULL:
+        raise NameError("__build_class__ not found")
+    stack.append(found)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import CoroutineType, GeneratorType
 from typing import Any, Final
 
-from dynamo_lite.strict.machine.attributes import bound_call
+from dynamo_lite.strict.machine.attributes import bound_call, special_call
 from dynamo_lite.strict.machine.frame import Frame
 from dynamo_lite.strict.machine.generators import _direct, _over, suspended
 from dynamo_lite.strict.machine.iteration import get_iter_of
@@ -62,7 +62,7 @@ class _Returned:
 
 def _next_slowly(frame: Frame, method: Any, receiver: Any) -> Routine:
     try:
-        return (yield from bound_call(frame, method, receiver, ()))
+        return (yield special_call(method, receiver, ()))
     except StopIteration as stop:
         return _Returned(stop.value)
 
@@ -204,7 +204,7 @@ def _anext(frame: Frame, iterator: Any) -> Routine:
         return awaitable
     try:
         return (yield from _awaitable(frame, awaitable, 0))
-    except TypeError as error:
+    except Exception as error:
         problem = TypeError(f"'async for' received an invalid object from __anext__: {type(awaitable).__name__}")
         problem.__cause__ = error
     raise problem

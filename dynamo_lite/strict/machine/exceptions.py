@@ -17,7 +17,7 @@ def raise_(frame: Frame, stack: list[Any], count: int) -> Frame | None:
         handled = frame.handled.current()
         if handled is None:
             raise RuntimeError("No active exception to reraise")
-        return unwind(frame, handled)
+        return unwind(frame, handled, again=True)
     cause = stack.pop() if count == 2 else MISSING
     error = stack.pop()
     if isinstance_of(error, BaseException) and (cause is MISSING or cause is None or isinstance_of(cause, BaseException)):
@@ -46,12 +46,12 @@ def _make(frame: Frame, error: Any, cause: Any) -> Routine:
 
 
 def _instance(value: Any, message: str, check: bool) -> Routine:
-    if type in mro_of(type(value)) and BaseException in mro_of(value):
+    if issubclass(type(value), type) and issubclass(value, BaseException):
         made = yield call(value)
         if BaseException not in mro_of(type(made)):
             raise TypeError(f"calling {value!r} should have returned an instance of BaseException, not {type(made)!r}")
         return made
-    if BaseException in mro_of(type(value)):
+    if issubclass(type(value), BaseException):
         return value
     raise TypeError(message)
 
@@ -84,7 +84,7 @@ def load_assertion_error(frame: Frame, stack: list[Any], arg: None) -> None:
 
 
 def _is_exception_class(value: Any) -> bool:
-    return type in mro_of(type(value)) and BaseException in mro_of(value)
+    return issubclass(type(value), type) and issubclass(value, BaseException)
 
 
 def _check_types(wanted: Any) -> None:
@@ -112,7 +112,7 @@ def check_eg_match(frame: Frame, stack: list[Any], arg: None) -> Frame | None:
     error = stack.pop()
     _check_types(wanted)
     for each in wanted if type(wanted) is tuple else (wanted,):
-        if BaseExceptionGroup in mro_of(each):
+        if issubclass(each, BaseExceptionGroup):
             raise TypeError("catching ExceptionGroup with except* is not allowed. Use except instead.")
     return start(frame, _split(frame, error, wanted), _deliver_split)
 

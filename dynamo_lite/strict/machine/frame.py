@@ -18,16 +18,9 @@ if TYPE_CHECKING:
     from dynamo_lite.strict.machine.policy import Policy
 
 
-class _Null:
-    """The empty slot: an unbound variable, or the missing half of a method pair."""
-
-    __slots__ = ()
-
-    def __repr__(self) -> str:
-        return "<NULL>"
-
-
-NULL: Final = _Null()
+# The empty slot: an unbound variable, or the missing half of a method pair. A plain object, which the collector does not
+# track: programs that walk over all objects must not meet it.
+NULL: Final = object()
 Globals = dict[str, Any]
 Op = tuple[Callable[["Frame", list[Any], Any], "Frame | None"], Any]
 
@@ -127,7 +120,7 @@ class Frame:
 class GeneratorFrame(Frame):
     """The frame behind a generator, a coroutine or an asynchronous generator."""
 
-    __slots__ = ("async_yield", "done", "object", "primed", "priming", "running", "started")
+    __slots__ = ("async_yield", "done", "object", "primed", "priming", "running", "started", "__weakref__")
 
     running: bool
     started: bool
@@ -141,11 +134,13 @@ class GeneratorFrame(Frame):
 class Machine:
     """The state of interpretation in one thread: the running frame, the policy and the recursion limit."""
 
-    __slots__ = ("base", "frame", "limit", "policy")
+    __slots__ = ("base", "escaped", "frame", "limit", "policy")
 
     def __init__(self, policy: Policy | None = None) -> None:
         self.policy = policy
         self.limit = 1000
+        # the exception that left the innermost run last
+        self.escaped: BaseException | None = None
         self.base: Frame = self.exit_frame(None)
         self.frame: Frame = self.base
 
@@ -173,7 +168,7 @@ class Machine:
         return frame
 
 
-EXIT: Final = _Null()
+EXIT: Final = object()
 
 
 def new_frame(code: Code, stack: list[Any], namespace: Globals, back: Frame) -> Frame:

@@ -68,6 +68,7 @@ def resume_throw(frame: GeneratorFrame, error: BaseException) -> Any:
     outer = leave.back
     assert outer is not None
     machine = leave.machine
+    machine.frame = frame
     try:
         following = throw_into(frame, error)
         return run(following)
@@ -89,8 +90,15 @@ def throw_into(frame: GeneratorFrame, error: BaseException) -> Frame:
     """Raises ``error`` where the attached frame is suspended: the frame to go on with."""
     delegate = delegate_of(frame)
     if delegate is not None:
-        following = start(frame, _throw_delegate(delegate, error), _delegate_yielded)
-        return frame if following is None else following
+        problem: BaseException
+        try:
+            following = start(frame, _throw_delegate(delegate, error), _delegate_yielded)
+            return frame if following is None else following
+        except BaseException as raised:
+            problem = raised
+        if frame.handled.value is not None:
+            chain(problem, frame.handled.value)
+        return unwind(frame, problem)
     if frame.handled.value is not None:
         chain(error, frame.handled.value)
     return unwind(frame, error)
@@ -244,12 +252,13 @@ _DRIVERS: Final[dict[int, Any]] = {
 }
 
 # the frame behind a real object, by identity while it lives
-_FRAMES: Final[dict[int, GeneratorFrame]] = {}
+_FRAMES: Final[dict[int, weakref.ref[GeneratorFrame]]] = {}
 
 
 def suspended(obj: Any) -> GeneratorFrame | None:
     """The frame behind a generator object, where it is one of ours."""
-    return _FRAMES.get(id(obj))
+    found = _FRAMES.get(id(obj))
+    return None if found is None else found()
 
 
 def return_generator(frame: Frame, stack: list[Any], arg: None) -> Frame | None:
@@ -266,7 +275,7 @@ def return_generator(frame: Frame, stack: list[Any], arg: None) -> Frame | None:
         made.__qualname__ = frame.code.code.co_qualname
     key = id(made)
     frame.object = weakref.ref(made, lambda _: _FRAMES.pop(key, None))
-    _FRAMES[key] = frame
+    _FRAMES[key] = weakref.ref(frame)  # the object keeps the frame, and the collector sees it do so
     frame.running = frame.done = frame.primed = frame.priming = frame.started = frame.async_yield = False
     back, deliver = frame.back, frame.deliver
     assert back is not None

@@ -38,9 +38,9 @@ def get_item(frame: Frame, obj: Any, key: Any) -> Frame | None:
     method = slot(frame, kind, "__getitem__")
     if method is not None:
         return start(frame, bound_call(frame, method, obj, (key,)))
-    if type in mro_of(kind) and lookup(kind, "__getitem__") is MISSING:
+    if issubclass(kind, type) and lookup(kind, "__getitem__") is MISSING:
         return _class_item(frame, obj, key)
-    if slot(frame, kind, "__missing__") is not None and dict in mro_of(kind):
+    if slot(frame, kind, "__missing__") is not None and issubclass(kind, dict):
         return start(frame, _missing(frame, obj, key))
     if key_needs_routine(frame, kind, key):
         return start(frame, _with_index(frame, obj, key))

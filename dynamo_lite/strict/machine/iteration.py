@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import operator
+from operator import getitem
 from types import AsyncGeneratorType, CoroutineType, GeneratorType
 from typing import Any, Final
 
-from dynamo_lite.strict.machine.attributes import bound_call
+from dynamo_lite.strict.machine.attributes import bound_call, special_call
 from dynamo_lite.strict.machine.calls import native
+from dynamo_lite.strict.machine.current import current_machine
 from dynamo_lite.strict.machine.frame import Frame, GeneratorFrame
 from dynamo_lite.strict.machine.generators import resume_for, suspended
 from dynamo_lite.strict.machine.routine import Routine, call, start
+from dynamo_lite.strict.machine.run import execute
 from dynamo_lite.strict.machine.slots import MISSING, lookup, slot
 
 
@@ -53,7 +57,7 @@ def get_iterator(frame: Frame, obj: Any) -> Routine:
     method = slot(frame, kind, "__iter__")
     if method is None:
         if lookup(kind, "__iter__") is MISSING and slot(frame, kind, "__getitem__") is not None:
-            return iter(obj)  # CPython's sequence iterator; the machine steps it by __getitem__ itself
+            return sequence_iterator(frame, obj)
         return iter(obj)
     iterator = yield from bound_call(frame, method, obj, ())
     if lookup(type(iterator), "__next__") is MISSING:
@@ -61,13 +65,72 @@ def get_iterator(frame: Frame, obj: Any) -> Routine:
     return iterator
 
 
-_SEQUENCE_ITERATOR: Final = type(iter(type("S", (), {"__getitem__": lambda self, i: i})()))
+class SequenceProxy:
+    """What CPython's iterator over ``__getitem__`` holds in place of the object, so that its items come interpreted.
+
+    ``obj`` becomes END when the items are used up.
+    """
+
+    __slots__ = ("obj",)
+
+    def __init__(self, obj: Any) -> None:
+        self.obj = obj
+
+    def __getitem__(self, position: int) -> Any:
+        if self.obj is END:
+            raise IndexError(position)
+        return execute(current_machine(), getitem, (self.obj, position), None)
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        return _itself, (self.obj,)
+
+
+class SizedSequenceProxy(SequenceProxy):
+    """The same for an object with a length, which the iterator's length hint uses."""
+
+    __slots__ = ()
+
+    def __len__(self) -> int:
+        return 0 if self.obj is END else execute(current_machine(), len, (self.obj,), None)
+
+
+def _itself(obj: Any) -> Any:
+    return obj
+
+
+SEQUENCE_ITERATOR: Final = type(iter(SequenceProxy(END)))
+
+
+def sequence_iterator(frame: Frame, obj: Any) -> Any:
+    """``iter(obj)`` of an object that only has an interpreted ``__getitem__``."""
+    sized = lookup(type(obj), "__len__") is not MISSING
+    return iter(SizedSequenceProxy(obj) if sized else SequenceProxy(obj))
+
+
+def next_of_sequence(frame: Frame, iterator: Any) -> Routine:
+    """One step of CPython's iterator over ``__getitem__``, the method interpreted; END at its end."""
+    state = iterator.__reduce__()
+    proxy = state[1][0]
+    if len(state) != 3 or not isinstance(proxy, SequenceProxy):
+        return next(iterator, END)
+    position = state[2]
+    try:
+        value = yield special_call(lookup(type(proxy.obj), "__getitem__"), proxy.obj, (position,))
+    except (IndexError, StopIteration):
+        value = END
+    if value is END:
+        proxy.obj = END
+        return next(iterator, END)
+    iterator.__setstate__(position + 1)
+    return value
 
 
 def step(frame: Frame, iterator: Any) -> Routine:
     """The next item, or END."""
     kind = type(iterator)
-    if kind is GeneratorType or slot(frame, kind, "__next__") is not None or kind is _SEQUENCE_ITERATOR:
+    if kind is SEQUENCE_ITERATOR:
+        return (yield from next_of_sequence(frame, iterator))
+    if kind is GeneratorType or slot(frame, kind, "__next__") is not None:
         try:
             return (yield call(next, iterator))
         except StopIteration:
@@ -75,16 +138,34 @@ def step(frame: Frame, iterator: Any) -> Routine:
     return next(iterator, END)
 
 
+def length_hint(frame: Frame, obj: Any) -> Routine:
+    """Asks for the length as ``list`` does before it iterates: for its effects alone."""
+    kind = type(obj)
+    for name in ("__len__", "__length_hint__"):
+        if lookup(kind, name) is not MISSING:
+            method = slot(frame, kind, name)
+            if method is None:
+                return
+            try:
+                hint = yield from bound_call(frame, method, obj, ())
+                if name == "__len__":
+                    operator.index(hint)
+                return
+            except TypeError:
+                continue
+
+
 def collect(frame: Frame, obj: Any) -> Routine:
     """A list of what iterating gives."""
     if type(obj) is list or type(obj) is tuple:
         return list(obj)
+    special = frame.policy is not None and type(obj) in frame.policy.special_types
+    if not special and type(obj) is not GeneratorType and not iterates_in_python(frame, obj):
+        if slot(frame, type(obj), "__next__") is None and type(obj) is not SEQUENCE_ITERATOR:
+            return list(obj)
     iterator = yield from get_iterator(frame, obj)
+    yield from length_hint(frame, obj)
     items: list[Any] = []
-    kind = type(iterator)
-    if kind is not GeneratorType and slot(frame, kind, "__next__") is None and kind is not _SEQUENCE_ITERATOR:
-        items.extend(iterator)
-        return items
     while True:
         item = yield from step(frame, iterator)
         if item is END:
@@ -116,7 +197,7 @@ def for_iter(frame: Frame, stack: list[Any], target: int) -> Frame | None:
         method = slot(frame, kind, "__next__")
         if method is not None:
             return start(frame, _next_or_end(frame, method, iterator), _deliver_next, target)
-        if kind is _SEQUENCE_ITERATOR:
+        if kind is SEQUENCE_ITERATOR:
             return start(frame, step(frame, iterator), _deliver_next, target)
     item = next(iterator, END)
     if item is END:
@@ -134,7 +215,7 @@ _NATIVE_ITERATORS: Final = frozenset(
 
 def _next_or_end(frame: Frame, method: Any, iterator: Any) -> Routine:
     try:
-        return (yield from bound_call(frame, method, iterator, ()))
+        return (yield special_call(method, iterator, ()))
     except StopIteration:
         return END
 

@@ -126,21 +126,23 @@ def pop_below(frame: Frame, stack: list[Any], arg: None) -> None:
 
 
 def _global(frame: Frame, name: str) -> Any:
-    try:
-        value = frame.globals[name]
-    except KeyError:
+    value = frame.globals.get(name, NULL)
+    if value is NULL:
         names = builtins_of(frame)
-        if type(names) is not dict:
-            try:
-                return names[name]
-            except KeyError:
-                raise undefined(name) from None
-        value = names.get(name, NULL)
+        value = names.get(name, NULL) if type(names) is dict else _item_or_null(names, name)
         if value is NULL:
-            raise undefined(name) from None
+            raise undefined(name)
     if frame.policy is not None:
         value = frame.policy.load_global(frame.globals, name, value)
     return value
+
+
+def _item_or_null(names: Any, name: str) -> Any:
+    """A builtin name where the builtins are some other mapping."""
+    try:
+        return names[name]
+    except KeyError:
+        return NULL
 
 
 def load_global(frame: Frame, stack: list[Any], name: str) -> None:
@@ -252,11 +254,17 @@ def delete_name(frame: Frame, stack: list[Any], name: str) -> Frame | None:
     remover = _item_slot(frame, namespace, "__delitem__")
     if remover is not None:
         return start(frame, _discard(call(remover, namespace, name)), _nothing)
+    if not _deleted(namespace, name):
+        raise undefined(name)
+    return None
+
+
+def _deleted(namespace: Any, name: str) -> bool:
     try:
         del namespace[name]
     except KeyError:
-        raise undefined(name) from None
-    return None
+        return False
+    return True
 
 
 def setup_annotations(frame: Frame, stack: list[Any], arg: None) -> Frame | None:

@@ -88,12 +88,10 @@ def _binary(frame: Frame, symbol: str, name: str, left: Any, right: Any) -> Rout
     kind = type(left)
     if symbol[-1] == "=":
         method = lookup(kind, f"__i{name}__")
-        if method is not MISSING and method is not None:
+        if method is not MISSING:
             result = yield from bound_call(frame, method, left, (right,))
             if result is not NotImplemented:
                 return result
-        elif method is None:
-            raise _unsupported(symbol, left, right)
     result = yield from binary_protocol(frame, name, left, right)
     if result is NotImplemented:
         raise _unsupported(symbol, left, right)
@@ -106,17 +104,17 @@ def binary_protocol(frame: Frame, name: str, left: Any, right: Any) -> Routine:
     forward, reflected = lookup(kind, f"__{name}__"), lookup(other, f"__r{name}__")
     tried = kind is other
     sequence = _is_sequence_slot(forward, name)
-    if not tried and reflected is not MISSING and reflected is not None and kind in mro_of(other):
+    if not tried and reflected is not MISSING and kind in mro_of(other):
         if reflected is not lookup(kind, f"__r{name}__"):
             result = yield from bound_call(frame, reflected, right, (left,))
             if result is not NotImplemented:
                 return result
             tried = True
-    if forward is not MISSING and forward is not None and not sequence:
+    if forward is not MISSING and not sequence:
         result = yield from bound_call(frame, forward, left, (right,))
         if result is not NotImplemented:
             return result
-    if not tried and reflected is not MISSING and reflected is not None:
+    if not tried and reflected is not MISSING:
         result = yield from bound_call(frame, reflected, right, (left,))
         if result is not NotImplemented:
             return result
@@ -194,7 +192,7 @@ def compare_protocol(frame: Frame, symbol: str, left: Any, right: Any) -> Routin
     forward, reflected, _ = _COMPARE[symbol]
     kind, other = type(left), type(right)
     tried = False
-    if kind is not other and kind in mro_of(other) and _own_slot(other, reflected):
+    if kind is not other and kind in mro_of(other):
         result = yield from _ask(frame, reflected, right, left)
         if result is not NotImplemented:
             return result
@@ -213,30 +211,25 @@ def compare_protocol(frame: Frame, symbol: str, left: Any, right: Any) -> Routin
     raise TypeError(f"'{symbol}' not supported between instances of '{kind.__name__}' and '{other.__name__}'")
 
 
-def _own_slot(kind: type, name: str) -> bool:
-    found = lookup(kind, name)
-    return found is not MISSING and found is not None
-
-
 def _ask(frame: Frame, name: str, obj: Any, other: Any) -> Routine:
     """One side's answer, NotImplemented where it has none."""
     method = lookup(type(obj), name)
-    if method is MISSING or method is None:
-        if method is None:
-            raise TypeError("'NoneType' object is not callable")
+    if method is MISSING:
         return NotImplemented
+    if method is None:
+        raise TypeError("'NoneType' object is not callable")
     if name == "__ne__" and method is object.__ne__:
         result = yield from _ask(frame, "__eq__", obj, other)
         if result is NotImplemented:
             return result
         return not (yield from truth(frame, result))
-    if type(method) is not FunctionType:
-        try:
-            bound = yield from bind(frame, method, obj, type(obj))
-        except Exception:  # C forgets what goes wrong here, too
-            return NotImplemented
-        return (yield call(bound, other))
-    return (yield method, (obj, other), None)
+    if type(method) is FunctionType or type(method) in NATIVE:
+        return (yield method, (obj, other), None)
+    try:
+        bound = yield from bind(frame, method, obj, type(obj))
+    except Exception:  # C forgets what goes wrong here, too
+        return NotImplemented
+    return (yield call(bound, other))
 
 
 def _compare_handler(symbol: str) -> Handler:
@@ -349,7 +342,7 @@ def index(frame: Frame, value: Any) -> Routine:
     result = yield from bound_call(frame, lookup(type(value), "__index__"), value, ())
     if type(result) is int:
         return result
-    if int in mro_of(type(result)):
+    if issubclass(type(result), int):
         return operator.index(result)
     raise TypeError(f"__index__ returned non-int (type {type(result).__name__})")
 

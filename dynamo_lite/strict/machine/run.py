@@ -60,7 +60,14 @@ def execute(machine: Machine, fn: Any, args: tuple[Any, ...], kwargs: dict[str, 
 
 
 def attach_context(error: BaseException, frame: Frame) -> None:
-    """Sets ``__context__`` of an exception that C code raised while another one was handled."""
+    """Sets ``__context__`` of an exception that C code raised while another one was handled.
+
+    One that only passed through C from a run of its own has its context already.
+    """
+    machine = frame.machine
+    if error is machine.escaped:
+        machine.escaped = None
+        return
     handled = frame.handled.current()
     if handled is not None and handled is not error and get_context(error) is None:
         chain(error, handled)
@@ -70,15 +77,18 @@ def chain(error: BaseException, handled: BaseException | None) -> None:
     """Sets the context as ``raise`` does: the handled exception, without making a cycle."""
     if handled is None or handled is error:
         return
-    link = handled
-    while True:
-        context = get_context(link)
-        if context is None:
-            break
+    link = slow = handled
+    advance_slow = False
+    while (context := get_context(link)) is not None:
         if context is error:
             set_context(link, None)
             break
         link = context
+        if link is slow:  # a cycle that was there before
+            break
+        if advance_slow:
+            slow = get_context(slow)
+        advance_slow = not advance_slow
     set_context(error, handled)
 
 
@@ -112,7 +122,7 @@ def unwind(frame: Frame, error: BaseException, again: bool = False) -> Frame:
         else:
             index = current.index()
             if not again:
-                tb = TracebackType(tb, shadow_frame(current), code.decoded.offsets[index], code.decoded.line(index))
+                tb = TracebackType(tb, shadow_frame(current), code.decoded.offsets[index], _LAZY_LINE)
             handlers = code.handlers
             handler = handlers[index] if handlers else None
             if handler is not None and not refused:
@@ -136,8 +146,12 @@ def unwind(frame: Frame, error: BaseException, again: bool = False) -> Frame:
 def _raise_out(frame: Frame, stack: list[Any], error: BaseException) -> None:
     """The one instruction of an exit frame that an exception has reached."""
     frame.it = iter(())  # type: ignore[assignment]
+    frame.machine.escaped = error
     raise error
 
+
+# CPython computes the line of such an entry when it is asked for
+_LAZY_LINE: Final = -1
 
 # what ends a generator whose frame was left by an exception; set by machine.generators
 LEAVE: Final[list[Any]] = []

@@ -13,8 +13,17 @@ from typing import Any, Final
 from dynamo_lite.strict.machine.code import code_for
 from dynamo_lite.strict.machine.frame import Frame
 
-mro_of: Final = type.__dict__["__mro__"].__get__  # type: ignore[attr-defined]
+_mro: Final = type.__dict__["__mro__"].__get__  # type: ignore[attr-defined]
 dict_of: Final = type.__dict__["__dict__"].__get__  # type: ignore[attr-defined]
+
+
+def mro_of(cls: type) -> tuple[type, ...]:
+    """The MRO, without asking the metaclass."""
+    found: tuple[type, ...] | None = _mro(cls)
+    if found is None:  # a few C types are not made ready until an attribute is asked for
+        type.__getattribute__(cls, "__doc__")
+        return _mro(cls)  # type: ignore[no-any-return]
+    return found
 
 
 class _Missing:

@@ -7,7 +7,7 @@ from types import CellType, FrameType
 from typing import Any, Final
 
 from dynamo_lite.strict.machine.code import MACHINE_FILES
-from dynamo_lite.strict.machine.frame import EXIT, NULL, Frame, cell_value
+from dynamo_lite.strict.machine.frame import EXIT, NULL, Frame, GeneratorFrame, cell_value
 
 
 def user_frame(frame: Frame) -> Frame:
@@ -20,12 +20,16 @@ def user_frame(frame: Frame) -> Frame:
 
 def frame_locals(frame: Frame) -> Any:
     """The namespace, or a snapshot of the local variables."""
-    if frame.locals is not None:
-        return frame.locals
     code = frame.code
     if code is None:
         return {}
     found: dict[str, Any] = {}
+    if frame.locals is not None:
+        # variables of comprehensions inlined into a class body or module are seen beside its namespace
+        hidden = [value for name, value in zip(code.decoded.slot_names, frame.stack, strict=False) if value is not NULL]
+        if not hidden or type(frame.locals) is not dict or not code.code.co_varnames:
+            return frame.locals
+        found.update(frame.locals)
     for name, value in zip(code.decoded.slot_names, frame.stack, strict=False):
         if value is NULL or name.startswith("."):
             continue
@@ -47,6 +51,11 @@ class FrameView:
         self.f_trace = None
         self.f_trace_lines = True
         self.f_trace_opcodes = False
+
+    @property
+    def frame(self) -> Frame:
+        """The machine's own frame."""
+        return self._frame
 
     @property
     def __class__(self) -> Any:
@@ -97,8 +106,15 @@ class FrameView:
         return code.decoded.offsets[max(self._frame.index(), 0)]
 
     def clear(self) -> None:
-        """As ``frame.clear``: a frame that runs cannot be cleared."""
-        raise RuntimeError("cannot clear an executing frame")
+        """As ``frame.clear``: closes a suspended frame; one that runs cannot be cleared."""
+        frame = self._frame
+        if not isinstance(frame, GeneratorFrame) or frame.running:
+            raise RuntimeError("cannot clear an executing frame")
+        made = frame.object()
+        if made is not None:
+            made.close()
+        frame.done = True
+        frame.stack.clear()
 
 
 _HERE: Final = MACHINE_FILES
