@@ -253,17 +253,37 @@ class ShapeEnv(Declarations):
         """Ends tracing: an inferred dimension with one possible value becomes static (AUTO) or is refused (DYNAMIC)."""
         for name in sorted(self._inferred - set(self.static)):
             value = self.knowledge.replaced.get(name)
-            if value is None or not value.is_const:
+            if value is not None and not value.is_const:
+                continue  # equal to another dimension
+            if value is None and not self._forced(name):
                 continue
-            info = self.symbols[name]
-            guard = self._collapsed.get(name)
+            size = self.hints[name] if value is None else value.const
+            info, guard = self.symbols[name], self._collapsed.get(name)
             if info.role == "DYNAMIC":
-                raise collapsed(self, info, value.const, guard)
-            self.static[name] = value.const
+                raise collapsed(self, info, size, guard)
+            self.static[name] = size
             where = "" if guard is None or guard.location is None else f", at {guard.location}"
             self.notes.append(
-                f"{info.source} is static ({value.const}): the program needs {self._why(guard, info)}{where}"
+                f"{info.source} is static ({size}): the program needs {self._why(guard, info)}{where}"
             )
+
+    def _forced(self, name: str) -> bool:
+        """Whether adopted equalities that elimination cannot solve (``s*s == 16``) leave one value."""
+        equalities = [g for g in self.adopted if g.expr.op in ("==", "in") and name in E.free_symbols(g.expr)]
+        if not equalities:
+            return False
+        from solver.prove import prove
+
+        problem = self._problem([Condition("G0", E.eq(E.int_symbol(name), self.hints[name]))])
+        adopted = [g for g in self.adopted if g.expr is not problem.guards[0].expr]
+        problem.spec += [Condition(g.id, g.expr) for g in adopted]
+        for guard in adopted:
+            for other in E.free_symbols(guard.expr) - problem.symbols.keys():
+                problem.symbols[other] = _declaration(self.symbols[other])
+        if prove(problem).status != "proved":
+            return False
+        self._collapsed[name] = equalities[-1]
+        return True
 
     def _why(self, guard: Guard | None, info: SymbolInfo) -> str:
         return f"{info.source} == {self.hints[info.name]}" if guard is None else self.phrase(guard.expr)

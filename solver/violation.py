@@ -153,5 +153,8 @@ def _way_out(report: Report, first: GuardReport) -> str:
     fix = report.fix or next(iter(first.suggestions), None)
     if fix is None:
         return "state the condition as an assumption: ShapesSpec(..., assumptions=[...]), or remove it from the program"
-    dims = "; ".join(f"{name}: {text}" for name, text in fix.dims.items())
-    return f"{fix.words}" + (f" ({dims})" if dims else "") + " is proved to suffice"
+    dims = ", ".join(f"{name}: {text}" for name, text in fix.dims.items())
+    if dims:
+        return f"use {dims}; proved to suffice ({fix.words})"
+    assumption = fix.assumption or fix.condition
+    return f"{fix.words}; proved to suffice, as ShapesSpec(..., assumptions=[{assumption!r}])"

@@ -72,7 +72,9 @@ def test_row_1_the_promise_covers_zero_and_one(ask: Any, low: int, bad: set[int]
     env, (b,) = dims((4, Dim("b", min=low, max=64)))
     bool(ask(b))
     assert len(env.guards) == 1
-    assert counterexample(refusal(env))["b"] in bad
+    error = refusal(env)
+    assert counterexample(error)["b"] in bad
+    assert f"min={low + 1}" in error.hint
     env, (b,) = dims((4, Dim("b", min=2, max=64)))
     bool(ask(b))
     assert env.guards == []
@@ -216,8 +218,10 @@ def test_row_36_equal_dims_named_apart() -> None:
     assert bool(a == b)
     assert bool(a * 2 == b + a), "known from the first guard"
     assert guards(env) == ["a == b"]
-    found = counterexample(refusal(env))
+    error = refusal(env)
+    found = counterexample(error)
     assert found["a"] != found["b"]
+    assert error.report.guards[0].suggestions[0].condition == "a == b"
 
 
 def test_equal_expressions_are_equal_without_a_guard() -> None:
@@ -391,6 +395,16 @@ def test_a_dynamic_that_collapses_is_refused_at_its_line() -> None:
     assert error.id == "dynamic-is-constant"
     assert error.location is not None and error.location.line == 21
     assert "x.shape[0]" in error.message and "8" in error.message
+
+
+def test_a_collapse_that_takes_a_proof_to_see() -> None:
+    env, (s,) = dims((4, Dim.DYNAMIC))
+    bool(s * s == 16)
+    error = refusal(env)
+    assert error.id == "dynamic-is-constant" and "4" in error.message
+    env, (s, t) = dims((4, Dim.DYNAMIC), (4, Dim.DYNAMIC))
+    bool(s * t == 16)
+    assert env.prove().status == "proved"
 
 
 def test_an_auto_that_collapses_is_static_with_a_note() -> None:
