@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from fx_ir.pytree import TreeSpec
 from fx_ir.provenance import Assumption, Effect
 
 
@@ -13,10 +14,12 @@ from fx_ir.provenance import Assumption, Effect
 class Run:
     """The model's result over fakes, what each buffer's name held at the end, what happened and what was taken for granted.
 
+    The result is ``leaves`` and ``spec``: taken apart before writes are rolled back, since it may be one of the objects written.
     ``live`` tells for a module what no longer holds of what was taken for granted (None: nothing to tell).
     """
 
-    result: Any
+    leaves: Sequence[Any]
+    spec: TreeSpec
     buffers: Mapping[str, Any]
     effects: Sequence[Effect]
     assumptions: Sequence[Assumption]

@@ -7,8 +7,8 @@ from typing import Any
 
 import torch.utils._pytree as theirs
 
-from fx_ir import pytree
-from fx_ir.pytree import GetAttrKey, MappingKey, NodeDef, SequenceKey
+from fx_ir import pytree_registry as pytree
+from fx_ir.pytree_registry import GetAttrKey, MappingKey, NodeDef, SequenceKey
 
 
 def resolve(cls: type[Any]) -> NodeDef | None:
