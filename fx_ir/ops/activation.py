@@ -59,7 +59,7 @@ def mish(self: Array) -> Array:
 
 @in_float32
 def log_sigmoid(self: Array) -> Array:
-    return as_array(np.minimum(self, 0) - np.log1p(np.exp(-np.abs(self))))
+    return as_array(np.subtract(np.minimum(self, 0), np.log1p(np.exp(-np.abs(self))), order="C"))
 
 
 @in_float32
@@ -172,6 +172,11 @@ def _fake_relu(self: TensorMeta) -> TensorMeta:
     return elementwise(self.dtype, self)
 
 
+def _fake_log_sigmoid(self: TensorMeta) -> TensorMeta:
+    fake_floating_only(self)
+    return TensorMeta(self.shape, self.dtype, self.device)
+
+
 _ACTIVATIONS: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
     "relu()": (_fake_relu, relu),
     "relu6()": (_fake_relu, relu6),
@@ -188,7 +193,7 @@ _ACTIVATIONS: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
     "threshold(Scalar threshold, Scalar value)": (fake_same, threshold),
 }  # fmt: skip
 _WITHOUT_INPLACE: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
-    "log_sigmoid()": (fake_floating_only, log_sigmoid),
+    "log_sigmoid()": (_fake_log_sigmoid, log_sigmoid),
     "softplus(Scalar beta=1, Scalar threshold=20)": (fake_floating_only, softplus),
     "hardshrink(Scalar lambd=0.5)": (fake_floating_only, hardshrink),
     "softshrink(Scalar lambd=0.5)": (fake_floating_only, softshrink),

@@ -6,12 +6,13 @@ has silenced floating-point warnings (``numpy.errstate(all="ignore")``).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from fx_ir.dtypes import DType, combine_types, from_numpy, get_default_dtype, of_number
+from fx_ir.dtypes import CPU, DType, combine_types, from_numpy, get_default_dtype, of_number
+from fx_ir.meta import TensorMeta
 
 Array = np.ndarray[Any, np.dtype[Any]]
 Operand = Any  # Array or a Python number
@@ -82,6 +83,24 @@ def to_float(operand: Operand) -> Operand:
     if isinstance(operand, np.ndarray):
         return operand.astype(get_default_dtype().numpy) if operand.dtype.kind in "iub" else operand
     return float(operand) if isinstance(operand, int) else operand
+
+
+def describe(array: Array) -> TensorMeta:
+    """The metadata of an array."""
+    strides = None if array.flags.c_contiguous else tuple([stride // array.itemsize for stride in array.strides])
+    return TensorMeta(array.shape, from_numpy(array.dtype), CPU, strides)
+
+
+def laid_out(array: Array, strides: Sequence[Any] | None) -> Array:
+    """The array in the order of memory of these dense strides (None: contiguous)."""
+    if strides is None:
+        return np.ascontiguousarray(array)
+    order = sorted(range(array.ndim), key=lambda dim: (-strides[dim], dim))
+    block = np.ascontiguousarray(array.transpose(order))
+    back = [0] * array.ndim
+    for position, dim in enumerate(order):
+        back[dim] = position
+    return block.transpose(back)
 
 
 def compute_type(dtype: np.dtype[Any]) -> np.dtype[Any]:

@@ -14,7 +14,7 @@ from fx_ir.ops.arrays import Array, as_array, compute_type
 from fx_ir.ops.matmul import check_same_dtype
 from fx_ir.ops.registry import register, register_inplace
 from fx_ir.ops.reshape import same
-from fx_ir.ops.shapes import broadcast_shapes, elementwise
+from fx_ir.ops.shapes import broadcast_shapes, elementwise, elementwise_strides
 from fx_ir.ops.views import WHOLE_RULE
 
 # --- embedding -------------------------------------------------------------------------------------------------------
@@ -188,15 +188,13 @@ def fake_attention(
     _check_attention(query, key, value, attn_mask, is_causal)
     batch = _attention_batch(query, key, value, enable_gqa)
     shape = (*batch, query.shape[-2], value.shape[-1])
-    if _is_fused(query, key, value, attn_mask, dropout_p):
-        rows, heads, width = query.shape[-2], shape[1], value.shape[-1]
-        strides = lambda: (rows * heads * width, width, heads * width, 1)  # noqa: E731
-        return TensorMeta(shape, query.dtype, query.device, strides)
+    if not query.is_plain and _is_fused(query, value, attn_mask, dropout_p):
+        return TensorMeta(shape, query.dtype, query.device, lambda: elementwise_strides(query.shape, [query]))
     return TensorMeta(shape, query.dtype, query.device)
 
 
-def _is_fused(query: Any, key: Any, value: Any, attn_mask: Any, dropout_p: float) -> bool:
-    """PyTorch's fused CPU kernel leaves its result as (batch, length, heads, width) in memory."""
+def _is_fused(query: Any, value: Any, attn_mask: Any, dropout_p: float) -> bool:
+    """PyTorch's fused CPU kernel leaves its result in the query's order of memory, the other one contiguous."""
     return (
         len(query.shape) == 4
         and dropout_p == 0.0
@@ -298,11 +296,9 @@ def _masked_softmax(scores: Array, mask: Array | None, is_causal: bool) -> Array
 
 
 def _weighted(weights: Array, value: Array, query: Array, attn_mask: Array | None, dropout_p: float) -> Array:
-    if not _is_fused(query, value, value, attn_mask, dropout_p) or value.shape[:2] != weights.shape[:2]:
+    if query.flags.c_contiguous or not _is_fused(query, value, attn_mask, dropout_p):
         return as_array(np.matmul(weights, value))
-    batch, heads, rows, _ = weights.shape
-    block = np.empty((batch, rows, heads, value.shape[-1]), weights.dtype)
-    result = block.transpose(0, 2, 1, 3)
+    result = np.empty_like(query, dtype=weights.dtype)
     np.matmul(weights, value, out=result)
     return result
 

@@ -9,9 +9,9 @@ import numpy as np
 
 from fx_ir.dtypes import Category, DType, bool_, complex128, float64, get_default_dtype, result_type
 from fx_ir.meta import TensorMeta
-from fx_ir.ops.arrays import Array, Operand, as_array, cast, number_type, pair, to_float
+from fx_ir.ops.arrays import Array, Operand, as_array, cast, describe, laid_out, number_type, pair, to_float
 from fx_ir.ops.registry import register, register_inplace
-from fx_ir.ops.shapes import elementwise
+from fx_ir.ops.shapes import elementwise, elementwise_strides
 
 Fake = Callable[..., TensorMeta]
 Kernel = Callable[..., Array]
@@ -58,12 +58,23 @@ def _check_alpha(dtype: DType, alpha: Any) -> None:
 
 
 def fake_sub(self: TensorMeta, other: Any, alpha: Any = 1) -> TensorMeta:
-    if self.dtype is bool_ and (other.dtype is bool_ if isinstance(other, TensorMeta) else isinstance(other, bool)):
+    other_is_bool = other.dtype is bool_ if isinstance(other, TensorMeta) else isinstance(other, bool)
+    if self.dtype is bool_ and other_is_bool:
         raise RuntimeError(
             "Subtraction, the `-` operator, with two bool tensors is not supported. "
             "Use the `^` or `logical_xor()` operator instead."
         )
+    if self.dtype is bool_ or other_is_bool:
+        raise RuntimeError(
+            "Subtraction, the `-` operator, with a bool tensor is not supported. "
+            "If you are trying to invert a mask, use the `~` or `logical_not()` operator instead."
+        )
     return fake_alpha(self, other, alpha)
+
+
+def fake_rsub(self: TensorMeta, other: Any, alpha: Any = 1) -> TensorMeta:
+    result = fake_sub(self, other, alpha)
+    return over(result.dtype, other, self)
 
 
 def fake_mode(self: TensorMeta, other: Any, *, rounding_mode: str | None) -> TensorMeta:
@@ -102,9 +113,23 @@ def of_ufunc(ufunc: Any) -> Kernel:
 
     def kernel(self: Operand, other: Operand) -> Array:
         a, b = pair(self, other)
-        return as_array(ufunc(a, b))
+        return _laid(as_array(ufunc(a, b)), a, b)
 
     return kernel
+
+
+def _laid(result: Array, a: Operand, b: Operand) -> Array:
+    """The result in PyTorch's order of memory. NumPy's differs where two operands of one shape disagree: the first decides."""
+    if (
+        isinstance(a, np.ndarray)
+        and isinstance(b, np.ndarray)
+        and a.ndim > 1
+        and a.ndim == b.ndim
+        and a.strides != b.strides
+        and not (a.flags.c_contiguous and b.flags.c_contiguous)
+    ):
+        return laid_out(result, elementwise_strides(result.shape, [describe(a), describe(b)]))
+    return result
 
 
 def of_float_ufunc(ufunc: Any) -> Kernel:
@@ -112,30 +137,35 @@ def of_float_ufunc(ufunc: Any) -> Kernel:
 
     def kernel(self: Operand, other: Operand) -> Array:
         a, b = float_pair(self, other)
-        return as_array(ufunc(a, b))
+        return _laid(as_array(ufunc(a, b)), a, b)
 
     return kernel
 
 
 def float_pair(a: Operand, b: Operand) -> tuple[Operand, Operand]:
-    a, b = pair(a, b)
-    array = a if isinstance(a, np.ndarray) else b
-    return (to_float(a), to_float(b)) if array.dtype.kind in "iub" else (a, b)
+    """As ``pair``; integers become floats first, so that none wraps around on the way."""
+    if _is_integral(a) and _is_integral(b):
+        return to_float(a), to_float(b)
+    return pair(a, b)
+
+
+def _is_integral(operand: Operand) -> bool:
+    return operand.dtype.kind in "iub" if isinstance(operand, np.ndarray) else isinstance(operand, int)
 
 
 def add(self: Array, other: Operand, alpha: Any = 1) -> Array:
     a, b = pair(self, other if alpha == 1 else _scaled(self, other, alpha))
-    return as_array(np.add(a, b))
+    return _laid(as_array(np.add(a, b)), a, b)
 
 
 def sub(self: Array, other: Operand, alpha: Any = 1) -> Array:
     a, b = pair(self, other if alpha == 1 else _scaled(self, other, alpha))
-    return as_array(np.subtract(a, b))
+    return _laid(as_array(np.subtract(a, b)), a, b)
 
 
 def rsub(self: Array, other: Operand, alpha: Any = 1) -> Array:
     a, b = pair(other, self if alpha == 1 else _scaled(other, self, alpha))
-    return as_array(np.subtract(a, b))
+    return _laid(as_array(np.subtract(a, b)), a, b)
 
 
 def _scaled(self: Operand, other: Operand, alpha: Any) -> Operand:
@@ -213,10 +243,11 @@ def pow(self: Operand, exponent: Operand) -> Array:
 
 def _integer_power(base: Operand, exponent: Operand) -> Array:
     """Negative exponents of integers give 0, but for a base of 1 or -1."""
+    base = np.asarray(base, dtype=None if isinstance(base, np.ndarray) else exponent.dtype)
     negative = np.less(exponent, 0)
     if not np.any(negative):
         return as_array(np.power(base, exponent))
-    result = np.power(base, np.where(negative, 0, exponent).astype(getattr(base, "dtype", None)))
+    result = np.power(base, np.where(negative, 0, exponent).astype(base.dtype))
     units = np.where(base == 1, 1, np.where(np.equal(base, -1), np.where(np.equal(np.remainder(exponent, 2), 0), 1, -1), 0))
     return as_array(np.where(negative, units, result).astype(result.dtype))
 
@@ -226,10 +257,15 @@ def float_power(self: Operand, exponent: Operand) -> Array:
     return as_array(np.power(cast(self, wide), cast(exponent, wide)))
 
 
+def _heaviside(a: Operand, b: Operand) -> Array:
+    return as_array(np.where(a == 0, b, np.greater(a, 0)).astype(a.dtype, copy=False))
+
+
 def _xlogy(a: Operand, b: Operand) -> Array:
     from scipy.special import xlogy
 
-    return as_array(xlogy(a, b))
+    dtype = (a if isinstance(a, np.ndarray) else b).dtype
+    return as_array(xlogy(np.asarray(a, dtype), np.asarray(b, dtype)))
 
 
 # --- declarations ----------------------------------------------------------------------------------------------------
@@ -298,7 +334,7 @@ def _declare() -> None:
         _declare_with_alpha(name, fake_alpha, add)
     for name in ("sub", "subtract"):
         _declare_with_alpha(name, fake_sub, sub)
-    _declare_with_alpha("rsub", fake_sub, rsub)
+    _declare_with_alpha("rsub", fake_rsub, rsub)
     for name, (fake, kernel, number) in _WITH_NUMBER.items():
         _declare_with_number(name, fake, kernel, number, False)
     for name, ufunc in _COMPARISONS.items():
@@ -318,7 +354,7 @@ def _declare() -> None:
 
 def _declare_powers() -> None:
     register(
-        "aten::heaviside(Tensor self, Tensor values) -> Tensor", fake=fake_same, kernel=of_ufunc(np.heaviside)
+        "aten::heaviside(Tensor self, Tensor values) -> Tensor", fake=fake_same, kernel=of_ufunc(_heaviside)
     )  # fmt: skip
     register("aten::floor_divide(Tensor self, Tensor other) -> Tensor", fake=fake_same, kernel=floor_divide)
     register("aten::floor_divide.Scalar(Tensor self, Scalar other) -> Tensor", fake=fake_same, kernel=floor_divide)

@@ -10,7 +10,7 @@ import numpy as np
 from fx_ir import fake_context
 from fx_ir.dtypes import Category, DType, bool_, int32, int64, uint8
 from fx_ir.meta import Size, Sizes, TensorMeta
-from fx_ir.ops.arrays import Array, as_array
+from fx_ir.ops.arrays import Array, as_array, describe, laid_out
 from fx_ir.ops.registry import register
 from fx_ir.ops.reshape import same
 from fx_ir.ops.shapes import _broadcast_strides, _sort_dims, broadcast_shapes, strides_along, wrap_dim
@@ -70,7 +70,7 @@ def fake_index(self: TensorMeta, indices: Indices) -> TensorMeta:
     if all(index is None for index in expanded):
         return TensorMeta(self.shape, self.dtype, self.device)
     shape, start, part = indexed_shape(self, expanded)
-    if self.is_plain:
+    if self.is_plain and all(index is None or index.is_plain for index in expanded):
         return TensorMeta(shape, self.dtype, self.device)
 
     def strides() -> Sizes | None:
@@ -99,7 +99,17 @@ def index(self: Array, indices: Sequence[Array | None]) -> Array:
             return np.take(self, only, axis=used[0])
     key = tuple([slice(None) if one is None else one.view(np.bool_) if one.dtype == np.uint8 else one for one in indices])
     result = as_array(self[key])
-    return np.ascontiguousarray(result) if self.flags.c_contiguous and not result.flags.c_contiguous else result
+    if self.flags.c_contiguous and all(one is None or one.flags.c_contiguous for one in indices):
+        return result if result.flags.c_contiguous else np.ascontiguousarray(result)
+    return _as_torch_lays(self, indices, result)
+
+
+def _as_torch_lays(self: Array, indices: Sequence[Array | None], result: Array) -> Array:
+    """NumPy's result in the order of memory that the fake rule gives."""
+    if any(one is not None and one.dtype.kind in "bu" for one in indices):
+        return np.ascontiguousarray(result)
+    strides = fake_index(describe(self), [None if one is None else describe(one) for one in indices]).strides
+    return laid_out(result, strides)
 
 
 def _check_mask(self: Array, mask: Array, dim: int) -> None:

@@ -14,7 +14,7 @@ from fx_ir.meta import Size, Sizes, TensorMeta
 from fx_ir.ops.arrays import Array, as_array, cast, number_type
 from fx_ir.ops.registry import register, register_inplace
 from fx_ir.ops.reshape import fake_reshape, fake_unsqueeze, same
-from fx_ir.ops.shapes import common_device, elementwise, is_channels_last, is_contiguous, wrap_dim, channels_last_strides
+from fx_ir.ops.shapes import channels_last_strides, common_device, elementwise, suggests_channels_last, wrap_dim
 from fx_ir.ops.views import permuted
 
 # --- cat and stack ---------------------------------------------------------------------------------------------------
@@ -62,7 +62,7 @@ def _equal_size(a: Size, b: Size, axis: int, dim: int) -> Size:
 
 def _cat_strides(shape: Sizes, tensors: Sequence[TensorMeta]) -> Sizes | None:
     """Channels last if every operand is, contiguous otherwise."""
-    if all(is_channels_last(tensor) and not is_contiguous(tensor) for tensor in tensors):
+    if all(suggests_channels_last(tensor) for tensor in tensors):
         return channels_last_strides(shape)
     return None
 
@@ -204,14 +204,19 @@ def roll(self: Array, shifts: Sequence[int], dims: Sequence[int] = ()) -> Array:
 
 def fake_rot90(self: TensorMeta, k: int = 1, dims: Sequence[int] = (0, 1)) -> TensorMeta:
     first, second = (wrap_dim(dim, self.ndim) for dim in dims)
-    shape = list(self.shape)
-    if k % 2:
-        shape[first], shape[second] = shape[second], shape[first]
-    return TensorMeta(tuple(shape), self.dtype, self.device)
+    order = list(range(self.ndim))
+    order[first], order[second] = second, first
+    flipped = elementwise(self.dtype, self)
+    return permuted(flipped, order) if k % 2 else flipped
 
 
 def rot90(self: Array, k: int = 1, dims: Sequence[int] = (0, 1)) -> Array:
-    return np.ascontiguousarray(np.rot90(self, k, tuple(dims)))
+    first, second = (wrap_dim(dim, self.ndim) for dim in dims)
+    turns = k % 4
+    if turns == 0:
+        return self.copy(order="K")
+    flipped = flip(self, {1: [second], 2: [first, second], 3: [first]}[turns])
+    return flipped.swapaxes(first, second) if turns % 2 else flipped
 
 
 # --- triangles and diagonals -----------------------------------------------------------------------------------------
@@ -283,8 +288,6 @@ def fake_meshgrid(tensors: Sequence[TensorMeta], *, indexing: str = "ij") -> lis
         shape[position] = sizes[position]
         grids.append(fake_expand(fake_reshape(meta, shape), sizes))
     if swap:
-        order = [1, 0, *range(2, len(metas))]
-        grids = [permuted(grid, order) for grid in grids]
         grids[0], grids[1] = grids[1], grids[0]
     return grids
 

@@ -162,6 +162,20 @@ def is_channels_last(meta: TensorMeta) -> bool:
     return True
 
 
+def suggests_channels_last(meta: TensorMeta) -> bool:
+    """PyTorch's ``suggest_memory_format``: strides alone decide, so dimensions of size 1 are not ambiguous."""
+    if meta.is_plain or meta.ndim not in (4, 5) or meta.strides[1] == 0:
+        return False
+    least: Size = 0
+    strides = meta.strides
+    for dim in (1, *range(meta.ndim - 1, 1, -1), 0):
+        size, stride = meta.shape[dim], strides[dim]
+        if size == 0 or stride < least or (dim == 0 and least == strides[1]):
+            return False
+        least = stride * size if size > 1 else stride
+    return True
+
+
 def is_dense(meta: TensorMeta) -> bool:
     """Non-overlapping and dense: some order of the dimensions is contiguous."""
     if meta.is_plain:

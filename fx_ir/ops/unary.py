@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from fx_ir.dtypes import Category, bool_, get_default_dtype
+from fx_ir.dtypes import Category, bool_, get_default_dtype, int64
 from fx_ir.meta import TensorMeta
-from fx_ir.ops.arrays import Array, as_array, compute_type, to_float
+from fx_ir.ops.arrays import Array, as_array, compute_type, in_float32, to_float
 from fx_ir.ops.registry import register, register_inplace
 from fx_ir.ops.shapes import elementwise
+from fx_ir.ops.views import WHOLE_RULE
 
 Kernel = Callable[[Array], Array]
 
@@ -48,6 +49,32 @@ def _fake_neg(self: TensorMeta) -> TensorMeta:
             "`~` or `logical_not()` operator instead."
         )
     return elementwise(self.dtype, self)
+
+
+def _fake_abs(self: TensorMeta) -> TensorMeta:
+    if self.dtype is bool_:
+        raise RuntimeError("abs is not implemented for 'Bool'")
+    return fake_real(self)
+
+
+def _fake_square(self: TensorMeta) -> TensorMeta:
+    return elementwise(int64 if self.dtype is bool_ else self.dtype, self)
+
+
+def square(self: Array) -> Array:
+    return as_array(np.multiply(self, self, dtype=np.int64 if self.dtype.kind == "b" else None))
+
+
+def _fake_conjugate(self: TensorMeta) -> TensorMeta:
+    return elementwise(self.dtype, self) if self.dtype.is_complex else self
+
+
+def _is_real(result: TensorMeta, self: TensorMeta) -> bool:
+    return not self.dtype.is_complex
+
+
+def conjugate(self: Array) -> Array:
+    return as_array(np.conjugate(self)) if self.dtype.kind == "c" else self
 
 
 def _fake_bits(self: TensorMeta) -> TensorMeta:
@@ -92,13 +119,11 @@ def reciprocal(self: Array) -> Array:
     return as_array(np.reciprocal(to_float(self)))
 
 
+@in_float32
 def sigmoid(self: Array) -> Array:
     from scipy.special import expit
 
-    array = to_float(self)
-    if array.dtype.kind == "V":
-        return as_array(expit(array.astype(np.float32))).astype(array.dtype)
-    return as_array(expit(array))
+    return as_array(expit(self))
 
 
 def _rounding(ufunc: Any) -> Kernel:
@@ -177,9 +202,8 @@ _FLOAT: dict[str, Kernel] = {
     "i0": of_special("i0"), "sinc": of_float_ufunc(np.sinc), "deg2rad": deg2rad, "rad2deg": rad2deg,
 }  # fmt: skip
 _SAME: dict[str, Kernel] = {
-    "square": lambda self: as_array(np.multiply(self, self)), "floor": _rounding(np.floor), "ceil": _rounding(np.ceil),
+    "floor": _rounding(np.floor), "ceil": _rounding(np.ceil),
     "trunc": _rounding(np.trunc), "round": _rounding(np.rint), "sign": sign, "sgn": sgn,
-    "conj_physical": of_ufunc(np.conjugate),
 }  # fmt: skip
 _BOOL: dict[str, Kernel] = {
     "isnan": of_ufunc(np.isnan), "isinf": of_ufunc(np.isinf), "isfinite": of_ufunc(np.isfinite),
@@ -196,7 +220,8 @@ _INPLACE = (
 def _declare() -> None:
     families: list[tuple[dict[str, Kernel], Any, bool]] = [
         (_FLOAT, fake_float, False), (_SAME, fake_same, False), (_BOOL, fake_bool, True),
-        ({"abs": abs_, "absolute": abs_}, fake_real, False),
+        ({"abs": abs_, "absolute": abs_}, _fake_abs, False),
+        ({"square": square}, _fake_square, False),
         ({"neg": of_ufunc(np.negative), "negative": of_ufunc(np.negative)}, _fake_neg, False),
         ({"bitwise_not": of_ufunc(np.invert)}, _fake_bits, True),
         ({"frac": frac}, fake_floating_only, False),
@@ -205,6 +230,13 @@ def _declare() -> None:
     for kernels, fake, flag in families:
         for name, kernel in kernels.items():
             register(f"aten::{name}(Tensor self) -> Tensor", fake=fake, kernel=kernel, nondifferentiable=flag)
+    register(
+        "aten::conj_physical(Tensor self) -> Tensor",
+        fake=_fake_conjugate,
+        kernel=conjugate,
+        view=WHOLE_RULE,
+        maybe_view=_is_real,
+    )
     register("aten::round.decimals(Tensor self, *, int decimals) -> Tensor", fake=fake_same, kernel=round_decimals)
     register("aten::logit(Tensor self, float? eps=None) -> Tensor", fake=fake_float, kernel=logit)
     register(

@@ -1,0 +1,345 @@
+"""Pooling over windows and to fixed sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from fx_ir.dtypes import int64
+from fx_ir.meta import Size, TensorMeta
+from fx_ir.ops.arrays import Array, as_array, compute_type, describe, laid_out
+from fx_ir.ops.conv import spread, windows
+from fx_ir.ops.registry import register
+from fx_ir.ops.shapes import channels_last_strides, suggests_channels_last
+
+# --- sizes -----------------------------------------------------------------------------------------------------------
+
+
+def pooled_size(size: Size, kernel: int, stride: int, padding: int, dilation: int, ceil_mode: bool) -> Size:
+    """Windows that fit; in ceil mode a last partial one counts if it starts inside the input or its left padding."""
+    span = size + 2 * padding - dilation * (kernel - 1) - 1
+    if not ceil_mode:
+        return span // stride + 1
+    count = (span + stride - 1) // stride + 1
+    if (count - 1) * stride >= size + padding:
+        count = count - 1
+    return count
+
+
+def _window(kernel_size: Sequence[int], stride: Sequence[int], padding: Sequence[int], dilation: Sequence[int], rank: int) -> tuple[list[int], ...]:
+    kernel = spread(kernel_size, rank)
+    return kernel, spread(stride, rank) if stride else kernel, spread(padding, rank), spread(dilation, rank)
+
+
+def _check(self: Any, rank: int, kernel: Sequence[int], padding: Sequence[int]) -> None:
+    if len(self.shape) not in (rank + 1, rank + 2):
+        raise RuntimeError(f"pool{rank}d: expected {rank + 1}D or {rank + 2}D input, but got {list(self.shape)}")
+    if any(2 * by > width for by, width in zip(padding, kernel, strict=True)):
+        raise RuntimeError(
+            f"pad should be at most half of effective kernel size, but got pad={padding[0]}, kernel_size={kernel[0]}"
+        )
+
+
+def _fake_pooled(self: TensorMeta, rank: int, sizes: Sequence[Size]) -> TensorMeta:
+    for size in sizes:
+        if size < 1:
+            raise RuntimeError(f"Given input size: {list(self.shape)}. Calculated output size: {list(sizes)}. Output size is too small")
+    shape = (*self.shape[: self.ndim - rank], *sizes)
+    if self.is_plain or self.ndim != rank + 2 or rank == 1:
+        return TensorMeta(shape, self.dtype, self.device)
+    return TensorMeta(
+        shape, self.dtype, self.device, lambda: channels_last_strides(shape) if suggests_channels_last(self) else None
+    )
+
+
+def fake_pool(
+    self: TensorMeta,
+    rank: int,
+    kernel_size: Sequence[int],
+    stride: Sequence[int],
+    padding: Sequence[int],
+    dilation: Sequence[int],
+    ceil_mode: bool,
+) -> TensorMeta:
+    kernel, steps, pads, by = _window(kernel_size, stride, padding, dilation, rank)
+    _check(self, rank, kernel, pads)
+    sizes = [
+        pooled_size(size, kernel[dim], steps[dim], pads[dim], by[dim], ceil_mode)
+        for dim, size in enumerate(self.shape[self.ndim - rank :])
+    ]
+    return _fake_pooled(self, rank, sizes)
+
+
+def _in_order(result: Array, self: Array, rank: int) -> Array:
+    if self.flags.c_contiguous or rank == 1 or not suggests_channels_last(describe(self)):
+        return np.ascontiguousarray(result)
+    return laid_out(result, channels_last_strides(result.shape))
+
+
+# --- kernels ---------------------------------------------------------------------------------------------------------
+
+
+def _batched(self: Array, rank: int) -> Array:
+    return self if self.ndim == rank + 2 else self[None]
+
+
+def _pad_for(self: Array, window: tuple[list[int], ...], sizes: Sequence[int], fill: Any) -> Array:
+    """The input padded on the left as asked and on the right as far as the last window reaches."""
+    kernel, stride, padding, dilation = window
+    reach = [
+        max((count - 1) * step + by * (width - 1) + 1, size + pad)
+        for count, step, by, width, size, pad in zip(sizes, stride, dilation, kernel, self.shape[2:], padding, strict=True)
+    ]
+    if not any(padding) and list(self.shape[2:]) == reach:
+        return self
+    result = np.full((*self.shape[:2], *reach), fill, self.dtype)
+    inner = tuple([slice(pad, pad + size) for pad, size in zip(padding, self.shape[2:], strict=True)])
+    result[(slice(None), slice(None), *inner)] = self
+    return result
+
+
+def _seen(self: Array, window: tuple[list[int], ...], sizes: Sequence[int], fill: Any) -> Array:
+    kernel, stride, _, dilation = window
+    seen = windows(_pad_for(self, window, sizes, fill), kernel, stride, dilation)
+    return seen[(slice(None), slice(None), *[slice(count) for count in sizes])]
+
+
+def _lowest(dtype: np.dtype[Any]) -> Any:
+    return -np.inf if dtype.kind in "fV" else np.iinfo(dtype).min
+
+
+def _sizes(self: Array, window: tuple[list[int], ...], ceil_mode: bool) -> list[int]:
+    kernel, stride, padding, dilation = window
+    return [
+        int(pooled_size(size, kernel[dim], stride[dim], padding[dim], dilation[dim], ceil_mode))
+        for dim, size in enumerate(self.shape[2:])
+    ]
+
+
+def max_pool(
+    self: Array,
+    rank: int,
+    kernel_size: Sequence[int],
+    stride: Sequence[int],
+    padding: Sequence[int],
+    dilation: Sequence[int],
+    ceil_mode: bool,
+) -> Array:
+    window = _window(kernel_size, stride, padding, dilation, rank)
+    batch = _batched(self, rank)
+    sizes = _sizes(batch, window, ceil_mode)
+    seen = _seen(batch, window, sizes, _lowest(self.dtype))
+    places = list(np.ndindex(*window[0]))
+    result = seen[(..., *places[0])].copy()
+    for place in places[1:]:
+        np.maximum(result, seen[(..., *place)], out=result)
+    return _in_order(result if self.ndim == rank + 2 else result[0], self, rank)
+
+
+def max_pool_with_indices(
+    self: Array,
+    rank: int,
+    kernel_size: Sequence[int],
+    stride: Sequence[int],
+    padding: Sequence[int],
+    dilation: Sequence[int],
+    ceil_mode: bool,
+) -> tuple[Array, Array]:
+    window = _window(kernel_size, stride, padding, dilation, rank)
+    batch = _batched(self, rank)
+    sizes = _sizes(batch, window, ceil_mode)
+    seen = _seen(batch, window, sizes, _lowest(self.dtype))
+    flat = seen.reshape(*seen.shape[: 2 + rank], -1)
+    chosen = flat.argmax(axis=-1)
+    values = np.take_along_axis(flat, chosen[..., None], axis=-1)[..., 0]
+    index = _flat_positions(chosen, window, batch.shape[2:])
+    if self.ndim != rank + 2:
+        values, index = values[0], index[0]
+    return _in_order(values, self, rank), _in_order(index, self, rank)
+
+
+def _flat_positions(chosen: Array, window: tuple[list[int], ...], shape: Sequence[int]) -> Array:
+    """Positions in the unpadded input, row-major, of the chosen cells of each window."""
+    kernel, stride, padding, dilation = window
+    inside = np.unravel_index(chosen, tuple(kernel))
+    total = np.zeros(chosen.shape, np.int64)
+    for dim, size in enumerate(shape):
+        grid = np.arange(chosen.shape[2 + dim]).reshape([-1 if axis == dim else 1 for axis in range(len(shape))])
+        total = total * size + grid * stride[dim] - padding[dim] + inside[dim] * dilation[dim]
+    return total
+
+
+def avg_pool(
+    self: Array,
+    rank: int,
+    kernel_size: Sequence[int],
+    stride: Sequence[int],
+    padding: Sequence[int],
+    ceil_mode: bool,
+    count_include_pad: bool,
+    divisor_override: int | None,
+) -> Array:
+    window = _window(kernel_size, stride, padding, [1], rank)
+    batch = _batched(self, rank)
+    sizes = _sizes(batch, window, ceil_mode)
+    wide = batch.astype(compute_type(self.dtype), copy=False)
+    total = _seen(wide, window, sizes, 0).sum(axis=tuple(range(2 + rank, 2 + 2 * rank)))
+    if divisor_override is not None:
+        result = total / divisor_override
+    else:
+        result = total / _cells(window, sizes, batch.shape[2:], count_include_pad).astype(total.dtype)
+    result = as_array(result).astype(self.dtype, copy=False)
+    return _in_order(result if self.ndim == rank + 2 else result[0], self, rank)
+
+
+def _cells(window: tuple[list[int], ...], sizes: Sequence[int], shape: Sequence[int], count_padding: bool) -> Array:
+    """How many cells each window averages over."""
+    kernel, stride, padding, _ = window
+    result = np.ones((1,) * len(sizes))
+    for dim, count in enumerate(sizes):
+        starts = np.arange(count) * stride[dim] - padding[dim]
+        ends = np.minimum(starts + kernel[dim], shape[dim] + padding[dim])
+        if not count_padding:
+            starts, ends = np.maximum(starts, 0), np.minimum(ends, shape[dim])
+        result = result * (ends - starts).reshape([-1 if axis == dim else 1 for axis in range(len(sizes))])
+    return as_array(result)
+
+
+# --- to fixed sizes --------------------------------------------------------------------------------------------------
+
+
+def fake_adaptive(self: TensorMeta, output_size: Sequence[Size]) -> TensorMeta:
+    rank = len(output_size)
+    if self.ndim not in (rank + 1, rank + 2):
+        raise RuntimeError(f"adaptive pool: Expected {rank + 1}D or {rank + 2}D tensor, but got {list(self.shape)}")
+    return _fake_adaptive_size(self, rank, output_size)
+
+
+def _fake_adaptive_size(self: TensorMeta, rank: int, sizes: Sequence[Size]) -> TensorMeta:
+    shape = (*self.shape[: self.ndim - rank], *sizes)
+    if self.is_plain or rank == 1 or self.ndim != rank + 2:
+        return TensorMeta(shape, self.dtype, self.device)
+    return TensorMeta(
+        shape, self.dtype, self.device, lambda: channels_last_strides(shape) if suggests_channels_last(self) else None
+    )
+
+
+def _bounds(size: int, count: int) -> list[tuple[int, int]]:
+    return [(at * size // count, -((-(at + 1) * size) // count)) for at in range(count)]
+
+
+def _adaptive(self: Array, output_size: Sequence[int], reduce: Callable[[Array, int], Array]) -> Array:
+    """One axis at a time: the reduction of a box is the reduction of the reductions of its sides."""
+    rank = len(output_size)
+    result = self
+    for dim, count in enumerate(output_size):
+        axis = self.ndim - rank + dim
+        size = result.shape[axis]
+        if count == size:
+            continue
+        if count and size % count == 0:
+            shape = (*result.shape[:axis], count, size // count, *result.shape[axis + 1 :])
+            result = reduce(result.reshape(shape), axis + 1)
+            continue
+        parts = [
+            reduce(result[(*(slice(None),) * axis, slice(low, high))], axis) for low, high in _bounds(size, count)
+        ]  # fmt: skip
+        result = np.stack(parts, axis=axis)
+    return _in_order(result if result is not self else self.copy(), self, rank)
+
+
+def adaptive_avg_pool(self: Array, output_size: Sequence[int]) -> Array:
+    wide = self.astype(compute_type(self.dtype), copy=False)
+    result = _adaptive(wide, output_size, lambda part, axis: as_array(part.mean(axis=axis)))
+    return result.astype(self.dtype, copy=False)
+
+
+def _fake_adaptive_max(self: TensorMeta, output_size: Sequence[Size]) -> tuple[TensorMeta, TensorMeta]:
+    result = fake_adaptive(self, output_size)
+    strides = None if result.is_plain else lambda: result.strides
+    return result, TensorMeta(result.shape, int64, self.device, strides)
+
+
+def adaptive_max_pool(self: Array, output_size: Sequence[int]) -> tuple[Array, Array]:
+    rank = len(output_size)
+    shape = (*self.shape[: self.ndim - rank], *output_size)
+    values, index = np.zeros(shape, self.dtype), np.zeros(shape, np.int64)
+    sides = [_bounds(size, count) for size, count in zip(self.shape[self.ndim - rank :], output_size, strict=True)]
+    positions = np.arange(int(np.prod(self.shape[self.ndim - rank :]))).reshape(self.shape[self.ndim - rank :])
+    for place in np.ndindex(*output_size):
+        box = tuple([slice(*sides[dim][at]) for dim, at in enumerate(place)])
+        part = self[(..., *box)]
+        flat = part.reshape(*part.shape[: self.ndim - rank], -1)
+        chosen = flat.argmax(axis=-1)
+        values[(..., *place)] = np.take_along_axis(flat, chosen[..., None], axis=-1)[..., 0]
+        index[(..., *place)] = positions[box].reshape(-1)[chosen]
+    return _in_order(values, self, rank), _in_order(index, self, rank)
+
+
+# --- declarations ----------------------------------------------------------------------------------------------------
+
+
+def _declare_max(rank: int) -> None:
+    def fake(self: TensorMeta, kernel_size: Any, stride: Any = (), padding: Any = (0,), dilation: Any = (1,), ceil_mode: bool = False) -> TensorMeta:
+        return fake_pool(self, rank, kernel_size, stride, padding, dilation, ceil_mode)
+
+    def kernel(self: Array, kernel_size: Any, stride: Any = (), padding: Any = (0,), dilation: Any = (1,), ceil_mode: bool = False) -> Array:
+        return max_pool(self, rank, kernel_size, stride, padding, dilation, ceil_mode)
+
+    def fake_both(self: TensorMeta, *args: Any) -> tuple[TensorMeta, TensorMeta]:
+        result = fake(self, *args)
+        strides = None if result.is_plain else lambda: result.strides
+        return result, TensorMeta(result.shape, int64, self.device, strides)
+
+    def kernel_both(self: Array, kernel_size: Any, stride: Any = (), padding: Any = (0,), dilation: Any = (1,), ceil_mode: bool = False) -> tuple[Array, Array]:
+        return max_pool_with_indices(self, rank, kernel_size, stride, padding, dilation, ceil_mode)
+
+    zero, one = ("[0]", "[1]") if rank == 1 else ("0", "1")
+    rest = (
+        f"(Tensor self, int[{rank}] kernel_size, int[{rank}] stride=[], int[{rank}] padding={zero}, "
+        f"int[{rank}] dilation={one}, bool ceil_mode=False)"
+    )
+    register(f"aten::max_pool{rank}d{rest} -> Tensor", fake=fake, kernel=kernel)
+    register(f"aten::max_pool{rank}d_with_indices{rest} -> (Tensor, Tensor)", fake=fake_both, kernel=kernel_both)
+
+
+def _declare_avg(rank: int) -> None:
+    def fake(self: TensorMeta, kernel_size: Any, stride: Any = (), padding: Any = (0,), ceil_mode: bool = False, *_: Any) -> TensorMeta:
+        return fake_pool(self, rank, kernel_size, stride, padding, [1], ceil_mode)
+
+    def kernel(
+        self: Array, kernel_size: Any, stride: Any = (), padding: Any = (0,), ceil_mode: bool = False, count_include_pad: bool = True, divisor_override: int | None = None
+    ) -> Array:
+        return avg_pool(self, rank, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
+
+    zero, override = ("[0]", "") if rank == 1 else ("0", ", int? divisor_override=None")
+    register(
+        f"aten::avg_pool{rank}d(Tensor self, int[{rank}] kernel_size, int[{rank}] stride=[], int[{rank}] padding={zero}, "
+        f"bool ceil_mode=False, bool count_include_pad=True{override}) -> Tensor",
+        fake=fake,
+        kernel=kernel,
+    )
+
+
+def _declare() -> None:
+    for rank in (1, 2, 3):
+        _declare_max(rank)
+        _declare_avg(rank)
+    for rank, kind in ((1, "int[1]"), (2, "SymInt[2]"), (3, "SymInt[3]")):
+        register(
+            f"aten::adaptive_avg_pool{rank}d(Tensor self, {kind} output_size) -> Tensor", fake=fake_adaptive, kernel=adaptive_avg_pool
+        )
+        if rank < 3:
+            register(
+                f"aten::adaptive_max_pool{rank}d(Tensor self, int[{rank}] output_size) -> (Tensor, Tensor)",
+                fake=_fake_adaptive_max,
+                kernel=adaptive_max_pool,
+            )
+    register(
+        "aten::_adaptive_avg_pool2d(Tensor self, SymInt[2] output_size) -> Tensor", fake=fake_adaptive, kernel=adaptive_avg_pool
+    )
+
+
+_declare()

@@ -1,0 +1,358 @@
+"""Padding, resizing and rearranging images."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from fx_ir.meta import Size, TensorMeta
+from fx_ir.ops.arrays import Array, as_array, compute_type, describe, laid_out
+from fx_ir.ops.conv import padded, spread, windows
+from fx_ir.ops.registry import register
+from fx_ir.ops.shapes import channels_last_strides, elementwise, suggests_channels_last
+from solver.sym import sym_floor
+
+# --- padding ---------------------------------------------------------------------------------------------------------
+
+
+def _pairs(pad: Sequence[Size], ndim: int) -> list[tuple[Size, Size]]:
+    """(before, after) of every dimension; ``pad`` begins with the last one."""
+    if len(pad) % 2 or len(pad) > 2 * ndim:
+        raise RuntimeError(f"Length of pad should be even and no more than twice the number of dimensions, got {len(pad)}")
+    pairs: list[tuple[Size, Size]] = [(0, 0)] * ndim
+    for index in range(len(pad) // 2):
+        pairs[ndim - 1 - index] = (pad[2 * index], pad[2 * index + 1])
+    return pairs
+
+
+def _is_zero(size: Size) -> bool:
+    return type(size) is int and size == 0
+
+
+def fake_constant_pad(self: TensorMeta, pad: Sequence[Size], value: Any = 0) -> TensorMeta:
+    shape: list[Size] = []
+    for size, (before, after) in zip(self.shape, _pairs(pad, self.ndim), strict=True):
+        if _is_zero(before) and _is_zero(after):
+            shape.append(size)
+            continue
+        total = size + before + after
+        if total < 0:
+            raise RuntimeError(f"The input size {size}, plus negative padding {before} and {after} resulted in a negative output size")
+        shape.append(total)
+    result = tuple(shape)
+    if self.is_plain:
+        return TensorMeta(result, self.dtype, self.device)
+    return TensorMeta(
+        result, self.dtype, self.device, lambda: channels_last_strides(result) if suggests_channels_last(self) else None
+    )
+
+
+def constant_pad(self: Array, pad: Sequence[int], value: Any = 0) -> Array:
+    pairs = _pairs(pad, self.ndim)
+    shape = [size + before + after for size, (before, after) in zip(self.shape, pairs, strict=True)]
+    result = np.full(shape, np.asarray(value).astype(self.dtype), self.dtype)
+    target, source = [], []
+    for size, (before, after) in zip(self.shape, pairs, strict=True):
+        low, high = max(-before, 0), size - max(-after, 0)
+        source.append(slice(low, high))
+        target.append(slice(max(before, 0), max(before, 0) + high - low))
+    result[tuple(target)] = self[tuple(source)]
+    if not self.flags.c_contiguous and suggests_channels_last(describe(self)):
+        return laid_out(result, channels_last_strides(result.shape))
+    return result
+
+
+_MODES = {"reflect": "reflect", "replicate": "edge", "circular": "wrap"}
+
+
+def fake_pad(self: TensorMeta, pad: Sequence[Size], mode: str = "constant", value: float | None = None) -> TensorMeta:
+    if mode == "constant":
+        return fake_constant_pad(self, pad, 0 if value is None else value)
+    if mode not in _MODES:
+        raise NotImplementedError(f"Unrecognised padding mode {mode}")
+    for size, (before, after) in zip(self.shape, _pairs(pad, self.ndim), strict=True):
+        for by in (before, after):
+            if mode == "reflect" and not _is_zero(by) and by >= size:
+                raise RuntimeError(
+                    "Padding size should be less than the corresponding input dimension, but got: padding "
+                    f"({before}, {after}) at a dimension of input {list(self.shape)}"
+                )
+            if mode == "circular" and not _is_zero(by) and by > size:
+                raise RuntimeError("Padding value causes wrapping around more than once.")
+    result = fake_constant_pad(self, pad)
+    return result if mode != "circular" else TensorMeta(result.shape, self.dtype, self.device)
+
+
+def pad_(self: Array, pad: Sequence[int], mode: str = "constant", value: float | None = None) -> Array:
+    if mode == "constant":
+        return constant_pad(self, pad, 0 if value is None else value)
+    pairs = _pairs(pad, self.ndim)
+    grown = [(max(before, 0), max(after, 0)) for before, after in pairs]
+    result = np.pad(self, grown, mode=_MODES[mode])  # type: ignore[call-overload]
+    cut = tuple([slice(max(-before, 0), size - max(-after, 0)) for size, (before, after) in zip(result.shape, pairs, strict=True)])
+    return as_array(result[cut])
+
+
+def _mode(mode: str) -> tuple[Callable[..., TensorMeta], Callable[..., Array]]:
+    return lambda self, padding: fake_pad(self, padding, mode), lambda self, padding: pad_(self, padding, mode)
+
+
+# --- resizing --------------------------------------------------------------------------------------------------------
+
+
+def _output_sizes(input: Any, output_size: Sequence[Size] | None, scale_factors: Sequence[float] | None) -> list[Size]:
+    if (output_size is None) == (scale_factors is None):
+        raise RuntimeError("Must specify exactly one of output_size and scale_factors")
+    if output_size is not None:
+        return list(output_size)
+    assert scale_factors is not None
+    return [scaled(size, factor) for size, factor in zip(input.shape[2:], scale_factors, strict=True)]
+
+
+def scaled(size: Size, factor: float) -> Size:
+    """floor(size * factor), symbolic for a symbolic size."""
+    if type(size) is int:
+        return math.floor(size * factor)
+    if float(factor).is_integer():
+        return size * int(factor)
+    return sym_floor(size * factor)
+
+
+def _fake_resized(input: TensorMeta, sizes: Sequence[Size]) -> TensorMeta:
+    if input.ndim != len(sizes) + 2:
+        raise RuntimeError(f"It is expected input_size equals to {len(sizes) + 2}, but got size {input.ndim}")
+    shape = (*input.shape[:2], *sizes)
+    if input.is_plain or len(sizes) == 1:
+        return TensorMeta(shape, input.dtype, input.device)
+    return TensorMeta(
+        shape, input.dtype, input.device, lambda: channels_last_strides(shape) if suggests_channels_last(input) else None
+    )
+
+
+def _ratio(size: int, count: int, align_corners: bool, scale: float | None) -> float:
+    if align_corners:
+        return (size - 1) / (count - 1) if count > 1 else 0.0
+    return 1.0 / scale if scale is not None and scale > 0 else size / count
+
+
+def _nearest_index(size: int, count: int, scale: float | None) -> Array:
+    ratio = np.float32(_ratio(size, count, False, scale))
+    return np.minimum(np.floor(np.arange(count, dtype=np.float32) * ratio).astype(np.int64), size - 1)
+
+
+def _source(size: int, count: int, align_corners: bool, scale: float | None) -> Array:
+    """Where in the input each output cell looks."""
+    ratio = np.float32(_ratio(size, count, align_corners, scale))
+    cells = np.arange(count, dtype=np.float32)
+    return as_array(cells * ratio if align_corners else (cells + np.float32(0.5)) * ratio - np.float32(0.5))
+
+
+def _linear_taps(size: int, count: int, align_corners: bool, scale: float | None) -> list[tuple[Array, Array]]:
+    place = np.maximum(_source(size, count, align_corners, scale), 0)
+    low = np.minimum(np.floor(place).astype(np.int64), size - 1)
+    high = np.minimum(low + 1, size - 1)
+    weight = np.clip(place - low, 0, 1)
+    return [(low, 1 - weight), (high, weight)]
+
+
+def _cubic_taps(size: int, count: int, align_corners: bool, scale: float | None) -> list[tuple[Array, Array]]:
+    """Keys' cubic with a = -0.75 over four neighbours, the border repeated."""
+    place = _source(size, count, align_corners, scale)
+    base = np.floor(place)
+    part = (place - base).astype(np.float64)
+    a = -0.75
+
+    def inner(x: Array) -> Array:
+        return as_array(((a + 2) * x - (a + 3)) * x * x + 1)
+
+    def outer(x: Array) -> Array:
+        return as_array(((a * x - 5 * a) * x + 8 * a) * x - 4 * a)
+
+    weights = [outer(part + 1), inner(part), inner(1 - part), outer(2 - part)]
+    index = base.astype(np.int64)
+    return [(np.clip(index + shift, 0, size - 1), weight) for shift, weight in zip((-1, 0, 1, 2), weights, strict=True)]
+
+
+Taps = Callable[[int, int, bool, float | None], list[tuple[Array, Array]]]
+
+
+def _interpolate(input: Array, sizes: Sequence[int], align_corners: bool, scales: Sequence[float | None], taps: Taps) -> Array:
+    """A weighted sum of neighbours along one axis after another."""
+    dtype = input.dtype
+    result = input.astype(compute_type(dtype), copy=False)
+    for dim, (count, scale) in enumerate(zip(sizes, scales, strict=True)):
+        axis = 2 + dim
+        shape = [-1 if one == axis else 1 for one in range(input.ndim)]
+        parts = [
+            np.take(result, index, axis=axis) * weight.astype(result.dtype).reshape(shape)
+            for index, weight in taps(input.shape[axis], count, align_corners, scale)
+        ]
+        result = parts[0]
+        for part in parts[1:]:
+            result = result + part
+    return _like_input(as_array(result).astype(dtype, copy=False), input)
+
+
+def _like_input(result: Array, input: Array) -> Array:
+    if input.flags.c_contiguous or result.ndim < 4 or not suggests_channels_last(describe(input)):
+        return np.ascontiguousarray(result)
+    return laid_out(result, channels_last_strides(result.shape))
+
+
+def nearest(input: Array, sizes: Sequence[int], scales: Sequence[float | None]) -> Array:
+    result = input
+    for dim, (count, scale) in enumerate(zip(sizes, scales, strict=True)):
+        result = np.take(result, _nearest_index(input.shape[2 + dim], count, scale), axis=2 + dim)
+    return _like_input(result, input)
+
+
+def _declare_resizing(name: str, rank: int, taps: Taps | None) -> None:
+    """The overload of sizes and the one of sizes or factors."""
+    corners = "" if taps is None else "bool align_corners, "
+    scales = "float? scales=None" if rank == 1 else "float? scales_h=None, float? scales_w=None"
+
+    def compute(input: Array, sizes: Sequence[int], rest: Sequence[Any]) -> Array:
+        if taps is None:
+            return nearest(input, sizes, rest)
+        return _interpolate(input, sizes, rest[0], rest[1:], taps)
+
+    def fake(self: TensorMeta, output_size: Sequence[Size], *rest: Any) -> TensorMeta:
+        return _fake_resized(self, output_size)
+
+    def kernel(self: Array, output_size: Sequence[int], *rest: Any) -> Array:
+        known = (1 if taps is not None else 0) + rank
+        return compute(self, output_size, [*rest, *[None] * (known - len(rest))])
+
+    def fake_vec(input: TensorMeta, output_size: Sequence[Size] | None, *rest: Any) -> TensorMeta:
+        return _fake_resized(input, _output_sizes(input, output_size, rest[-1]))
+
+    def kernel_vec(input: Array, output_size: Sequence[int] | None, *rest: Any) -> Array:
+        sizes: Any = _output_sizes(input, output_size, rest[-1])
+        return compute(input, sizes, [*rest[:-1], *(rest[-1] or [None] * rank)])
+
+    register(f"aten::{name}(Tensor self, SymInt[{rank}] output_size, {corners}{scales}) -> Tensor", fake=fake, kernel=kernel)
+    register(
+        f"aten::{name}.vec(Tensor input, SymInt[]? output_size, {corners}float[]? scale_factors) -> Tensor",
+        fake=fake_vec,
+        kernel=kernel_vec,
+    )
+
+
+# --- rearranging -----------------------------------------------------------------------------------------------------
+
+
+def fake_pixel_shuffle(self: TensorMeta, upscale_factor: int) -> TensorMeta:
+    *lead, channels, height, width = self.shape
+    square = upscale_factor * upscale_factor
+    if channels % square != 0:
+        raise RuntimeError(f"pixel_shuffle expects its input's 'channel' dimension to be divisible by the square of upscale_factor, but input.size(-3)={channels}")
+    shape = (*lead, channels // square, height * upscale_factor, width * upscale_factor)
+    return TensorMeta(shape, self.dtype, self.device)
+
+
+def pixel_shuffle(self: Array, upscale_factor: int) -> Array:
+    *lead, channels, height, width = self.shape
+    factor = upscale_factor
+    split = self.reshape(-1, channels // factor**2, factor, factor, height, width)
+    return split.transpose(0, 1, 4, 2, 5, 3).reshape(*lead, channels // factor**2, height * factor, width * factor)
+
+
+def fake_pixel_unshuffle(self: TensorMeta, downscale_factor: int) -> TensorMeta:
+    *lead, channels, height, width = self.shape
+    if height % downscale_factor != 0 or width % downscale_factor != 0:
+        raise RuntimeError("pixel_unshuffle expects height and width to be divisible by downscale_factor")
+    shape = (*lead, channels * downscale_factor**2, height // downscale_factor, width // downscale_factor)
+    return TensorMeta(shape, self.dtype, self.device)
+
+
+def pixel_unshuffle(self: Array, downscale_factor: int) -> Array:
+    *lead, channels, height, width = self.shape
+    factor = downscale_factor
+    split = self.reshape(-1, channels, height // factor, factor, width // factor, factor)
+    return split.transpose(0, 1, 3, 5, 2, 4).reshape(*lead, channels * factor**2, height // factor, width // factor)
+
+
+def _fake_channel_shuffle(self: TensorMeta, groups: Size) -> TensorMeta:
+    if self.shape[1] % groups != 0:
+        raise RuntimeError("Number of channels must be divisible by groups.")
+    return elementwise(self.dtype, self)
+
+
+def channel_shuffle(self: Array, groups: int) -> Array:
+    split = self.reshape(self.shape[0], groups, self.shape[1] // groups, -1)
+    return split.swapaxes(1, 2).reshape(self.shape)
+
+
+def fake_im2col(self: TensorMeta, kernel_size: Sequence[int], dilation: Sequence[int], padding: Sequence[int], stride: Sequence[int]) -> TensorMeta:
+    from fx_ir.ops.conv import window_count
+
+    sizes = [
+        window_count(self.shape[self.ndim - 2 + dim], kernel_size[dim], stride[dim], padding[dim], dilation[dim]) for dim in range(2)
+    ]
+    rows = self.shape[-3] * kernel_size[0] * kernel_size[1]
+    return TensorMeta((*self.shape[:-3], rows, sizes[0] * sizes[1]), self.dtype, self.device)
+
+
+def im2col(self: Array, kernel_size: Sequence[int], dilation: Sequence[int], padding: Sequence[int], stride: Sequence[int]) -> Array:
+    batch = self if self.ndim == 4 else self[None]
+    seen = windows(padded(batch, spread(padding, 2)), kernel_size, stride, dilation)
+    count, channels = batch.shape[:2]
+    result = seen.transpose(0, 1, 4, 5, 2, 3).reshape(count, channels * kernel_size[0] * kernel_size[1], -1)
+    return result if self.ndim == 4 else result[0]
+
+
+def fake_col2im(
+    self: TensorMeta, output_size: Sequence[Size], kernel_size: Sequence[int], dilation: Sequence[int], padding: Sequence[int], stride: Sequence[int]
+) -> TensorMeta:
+    channels = self.shape[-2] // (kernel_size[0] * kernel_size[1])
+    return TensorMeta((*self.shape[:-2], channels, *output_size), self.dtype, self.device)
+
+
+def col2im(
+    self: Array, output_size: Sequence[int], kernel_size: Sequence[int], dilation: Sequence[int], padding: Sequence[int], stride: Sequence[int]
+) -> Array:
+    columns = self if self.ndim == 3 else self[None]
+    count, channels = columns.shape[0], columns.shape[1] // (kernel_size[0] * kernel_size[1])
+    grown = [size + 2 * by for size, by in zip(output_size, padding, strict=True)]
+    result = np.zeros((count, channels, *grown), self.dtype)
+    cells = [(grown[dim] - dilation[dim] * (kernel_size[dim] - 1) - 1) // stride[dim] + 1 for dim in range(2)]
+    split = columns.reshape(count, channels, *kernel_size, *cells)
+    for row, column in np.ndindex(*kernel_size):
+        top, left = row * dilation[0], column * dilation[1]
+        place = (slice(top, top + cells[0] * stride[0], stride[0]), slice(left, left + cells[1] * stride[1], stride[1]))
+        result[(slice(None), slice(None), *place)] += split[:, :, row, column]
+    inner = result[:, :, padding[0] : padding[0] + output_size[0], padding[1] : padding[1] + output_size[1]]
+    inner = np.ascontiguousarray(inner)
+    return inner if self.ndim == 3 else inner[0]
+
+
+def _declare() -> None:
+    register('aten::pad(Tensor self, SymInt[] pad, str mode="constant", float? value=None) -> Tensor', fake=fake_pad, kernel=pad_)
+    register(
+        "aten::constant_pad_nd(Tensor self, SymInt[] pad, Scalar value=0) -> Tensor", fake=fake_constant_pad, kernel=constant_pad
+    )
+    for name, mode in (("reflection", "reflect"), ("replication", "replicate")):
+        for rank in (1, 2, 3):
+            fake, kernel = _mode(mode)
+            register(
+                f"aten::{name}_pad{rank}d(Tensor self, SymInt[{2 * rank}] padding) -> Tensor", fake=fake, kernel=kernel
+            )
+    _declare_resizing("upsample_nearest1d", 1, None)
+    _declare_resizing("upsample_nearest2d", 2, None)
+    _declare_resizing("upsample_linear1d", 1, _linear_taps)
+    _declare_resizing("upsample_bilinear2d", 2, _linear_taps)
+    _declare_resizing("upsample_bicubic2d", 2, _cubic_taps)
+    register("aten::pixel_shuffle(Tensor self, int upscale_factor) -> Tensor", fake=fake_pixel_shuffle, kernel=pixel_shuffle)
+    register(
+        "aten::pixel_unshuffle(Tensor self, int downscale_factor) -> Tensor", fake=fake_pixel_unshuffle, kernel=pixel_unshuffle
+    )
+    register("aten::channel_shuffle(Tensor self, SymInt groups) -> Tensor", fake=_fake_channel_shuffle, kernel=channel_shuffle)
+    tail = "int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) -> Tensor"
+    register(f"aten::im2col(Tensor self, {tail}", fake=fake_im2col, kernel=im2col)
+    register(f"aten::col2im(Tensor self, SymInt[2] output_size, {tail}", fake=fake_col2im, kernel=col2im)
+
+
+_declare()

@@ -1,0 +1,22 @@
+"""All sample calls by operator, and the operators that have none, with the reason."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+from fx_ir.ops import OPS
+from tests.fx_ir.ops import samples_data, samples_elementwise, samples_network, samples_shape
+from tests.fx_ir.ops.sampling import Sample
+
+SAMPLES: list[Sample] = [
+    *samples_elementwise.samples(), *samples_shape.samples(), *samples_data.samples(), *samples_network.samples(),
+]  # fmt: skip
+
+BY_OPERATOR: dict[str, list[Sample]] = defaultdict(list)
+for _sample in SAMPLES:
+    BY_OPERATOR[_sample.op].append(_sample)
+
+# In-place operators have no kernel of their own; what draws random numbers cannot be compared value by value.
+NOT_SAMPLED = {
+    name for name, operator in OPS.items() if operator.is_inplace or (operator.random and name not in BY_OPERATOR)
+}
