@@ -89,3 +89,9 @@ def test_no_file_is_oversized() -> None:
         if (count := len(file.read_text(encoding="utf-8").splitlines())) > 600
     }
     assert not long
+
+
+def test_strict_policy_page_is_current() -> None:
+    from dynamo_lite.strict.policy.page import page
+
+    assert page() == (ROOT / "docs" / "strict-policy.md").read_text(encoding="utf-8")

@@ -1,0 +1,49 @@
+"""The page about what strict mode allows, made from the tables: ``python -m dynamo_lite.strict.policy.page > docs/strict-policy.md``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from dynamo_lite.strict.policy import tables
+from dynamo_lite.strict.transaction import MUTATORS
+
+_INTRODUCTION = """# What strict mode allows
+
+Made by `python -m dynamo_lite.strict.policy.page > docs/strict-policy.md`. It holds while a model is captured; `dl.interpret` itself runs anything.
+
+Python functions are interpreted. What is not Python is called natively, and this page says what becomes of such calls. A callable that no table names is
+taken as *pure*: it computes from its arguments. Everything that forward writes lies in a transaction and is put back when tracing ends,
+whether it ends well or not; `program.effects` lists it. What forward reads from outside and burns in is in `program.assumptions`.
+"""
+
+
+def _rows(heading: tuple[str, str, str], rows: Iterable[tuple[str, str, str]]) -> list[str]:
+    lines = [f"| {' | '.join(heading)} |", "|---|---|---|"]
+    return [*lines, *(f"| {' | '.join(row)} |" for row in rows), ""]
+
+
+def page() -> str:
+    """Markdown."""
+    lines = [_INTRODUCTION, "## Refused", ""]
+    refused = [
+        (f"`{name}`" if "." in name else f"everything in `{name}`", reason, hint)
+        for name, (reason, hint) in sorted({**tables.REFUSED_MODULES, **tables.REFUSED}.items())
+    ]
+    refused.append(("`id` in the user's own code", *tables.IDENTITY))
+    refused.append(("`datetime` methods " + ", ".join(sorted(tables.CLOCK_METHODS)), "read a clock", "pass the value as an input"))
+    refused.append(("`next` and loops over an iterator from outside", "advance it for good", "make the iterator in forward"))
+    lines += _rows(("what", "reason", "way out"), refused)
+    lines += ["## Skipped, with an entry in `effects`", ""]
+    lines += [f"* `{name}`" for name in sorted(tables.SKIPPED)]
+    lines += [f"* `logging`: {', '.join(sorted(tables.LOGGING_SKIPPED))}", ""]
+    lines += ["## Read as an assumption", "", "* `os.environ` and `os.getenv`: the value (or its absence) is burned in and recorded."]
+    lines += ["* attributes of outside objects, globals and closure variables, with their path and line.", ""]
+    lines += ["## Changes its object: under the transaction", ""]
+    lines += [f"* `{cls.__name__}`: {', '.join(sorted(names))}" for cls, names in MUTATORS.items()]
+    lines += ["", "## Kept symbolic", "", "Of a size, or of a number read from a tensor:", ""]
+    lines += [f"* `{function.__module__}.{function.__name__}`" for function in tables.SYMBOLIC]
+    return "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    print(page(), end="")
