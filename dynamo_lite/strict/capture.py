@@ -6,7 +6,7 @@ import contextvars
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from types import FunctionType
-from typing import Any
+from typing import Any, Final
 
 from dynamo_lite import dispatch
 from dynamo_lite.fake import is_fake
@@ -21,7 +21,9 @@ from dynamo_lite.trace.errors import TENSOR_LEFT_OUTSIDE
 from dynamo_lite.trace.tracer import Tracer
 from fx_ir import fake_context
 from fx_ir.provenance import Effect
-from fx_ir.pytree import tree_flatten
+from fx_ir.pytree import tree_flatten, tree_map
+
+BUILTIN: Final = frozenset({list, tuple, dict, set, int, float, bool, str, type(None)})
 
 
 def run(
@@ -54,11 +56,26 @@ def _run(
     with Transaction(user_location) as transaction:
         policy = tracer.library.strict_policy()(tracer, transaction, origins)
         with dispatch.recording(tracer), fake_context.activate(tracer):
+            args, kwargs = _own(args), _own(dict(kwargs))
             leaves, spec = tree_flatten(traced.run_traced(policy, target, args, dict(kwargs)))
         buffers = {name: held for name, held, _ in tracer.library.named_buffers(module)}
         effects = _effects(tracer, module, transaction, origins)
     assumptions = [*policy.environment.values(), *origins.assumptions()]
     return Run(leaves, spec, buffers, effects, assumptions, _live_check(origins, module))
+
+
+def _own(values: Any) -> Any:
+    """The inputs with instances of registered classes (caches, dataclasses) rebuilt inside the transaction.
+
+    They were rebuilt over fakes already and belong to nobody else: writing to them leaves nothing outside.
+    """
+    items = values.items() if type(values) is dict else enumerate(values)
+    made = {key: value if type(value) in BUILTIN else tree_map(_itself, value) for key, value in items}
+    return made if type(values) is dict else tuple(made.values())
+
+
+def _itself(leaf: Any) -> Any:
+    return leaf
 
 
 def _live_check(origins: Origins, module: Any) -> Callable[[Any], str | None]:
