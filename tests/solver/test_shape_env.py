@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import subprocess
 import sys
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 import pytest
 
 from solver import expr as E
-from solver.dims import Dim, DimSpec
+from solver.dims import Dim
 from solver.errors import (
     ConstraintViolationError,
     DataDependentError,
@@ -19,42 +18,8 @@ from solver.errors import (
 )
 from solver.parse import parse_bool
 from solver.shape_env import ShapeEnv
-from solver.sym import SymInt, statically_known, sym_ceil, sym_int, sym_max, sym_round
-
-
-class Lines:
-    """Gives out user lines: ``at(n)`` sets the current one."""
-
-    def __init__(self) -> None:
-        self.line = 1
-
-    def at(self, line: int) -> None:
-        self.line = line
-
-    def __call__(self) -> Location:
-        return Location("model.py", self.line, "forward")
-
-
-def dims(*specs: tuple[int, DimSpec], **options: Any) -> tuple[ShapeEnv, list[Any]]:
-    env = ShapeEnv(**options)
-    return env, [env.input_dim(f"x.shape[{i}]", size, spec) for i, (size, spec) in enumerate(specs)]
-
-
-def guards(env: ShapeEnv) -> list[str]:
-    return [str(g) for g in env.guards]
-
-
-def refusal(env: ShapeEnv) -> ConstraintViolationError:
-    with pytest.raises(ConstraintViolationError) as caught:
-        env.prove()
-    return caught.value
-
-
-def counterexample(error: ConstraintViolationError) -> dict[str, int]:
-    found = next(g for g in error.report.guards if g.verdict == "refuted").counterexample
-    assert isinstance(found, dict)
-    return found
-
+from solver.sym import SymInt
+from tests.solver.environments import Lines, counterexample, dims, guards, refusal
 
 # Backed conditions (M15, M19, M21-M26)
 
@@ -128,55 +93,11 @@ def test_rows_22_and_23_the_range_and_the_derivation_stay_in_the_problem() -> No
     assert env.guards == []
 
 
-def test_row_24_demanding_a_plain_value_adds_the_guard_that_it_is_this_one() -> None:
-    actions: list[Any] = [int, str, hash, float, "{}".format, lambda n: {8: "a"}[n], range]
-    for action in actions:
-        env, (n,) = dims((8, Dim("n")))
-        action(n)
-        assert guards(env) == ["n == 8"], action
-        assert refusal(env).report.guards[0].verdict == "refuted"
-
-
-def test_repr_shows_the_expression_and_adds_no_guard() -> None:
-    env, (n,) = dims((8, Dim("n")))
-    assert repr(2 * n + 1) == "2*n + 1"
-    assert env.guards == []
-
-
 def test_row_32_a_disjunction_is_one_exact_guard() -> None:
     env, (a, b, c, d) = dims((2, Dim("a")), (3, Dim("b")), (2, Dim("c")), (4, Dim("d")))
     equal = (a == c) & (b == d)
     assert bool(equal) is False
     assert guards(env) == ["a != c or b != d"]
-
-
-def test_row_33_rounding_is_exact_integer_arithmetic_where_doubles_are() -> None:
-    env, (n,) = dims((10, Dim("n", max=1000)))
-    cases: list[tuple[Any, Any]] = [
-        (sym_ceil(n / 3), lambda k: -(-k // 3)),
-        (sym_round(n / 2), lambda k: round(k / 2)),
-        (sym_int(0.5 * n), lambda k: int(0.5 * k)),
-        (sym_round(n / 7), lambda k: round(k / 7)),
-        (round(n / 4), lambda k: round(k / 4)),
-    ]
-    for made, expected in cases:
-        assert isinstance(made, SymInt)
-        assert not any(
-            isinstance(part, E.FloatExpr) for m in made.expr.terms for a in m.atoms for part in a.args
-        )
-        for k in range(1001):
-            assert E.evaluate(made.expr, {"n": k}) == expected(k), (made, k)
-    assert env.guards == []
-    int(0.5 * n)
-    assert [str(g) for g in env.guards] == ["int(0.5*n) == 5"]
-
-
-def test_row_33_without_a_bound_the_double_stays() -> None:
-    _, (n,) = dims((10, Dim("n")))
-    made = sym_ceil(n / 3)
-    assert isinstance(made, SymInt)
-    huge = 3 * 2**60 + 1
-    assert E.evaluate(made.expr, {"n": huge}) == math.ceil(huge / 3)
 
 
 def test_row_34_linear_facts_settle_conditions_on_data() -> None:
@@ -252,48 +173,6 @@ def test_a_divisor_that_may_be_zero_is_an_obligation() -> None:
     env, (a, b) = dims((9, Dim("a")), (0, Dim("b")))
     with pytest.raises(ZeroDivisionError):
         a % b
-
-
-def test_results_that_are_constants_are_plain() -> None:
-    _, (a,) = dims((4, Dim("a")))
-    assert type(a - a) is int
-    assert type(a * 0) is int
-    assert type((8 * a) % 4) is int
-
-
-def test_statically_known_never_records() -> None:
-    env, (a,) = dims((4, Dim("a", min=2)))
-    assert statically_known(a >= 2) is True
-    assert statically_known(a == 1) is False
-    assert statically_known(a == 4) is None
-    assert env.guards == []
-
-
-def test_max_and_at_least() -> None:
-    env, (a, b) = dims((4, Dim("a", min=2)), (5, Dim("b")))
-    assert repr(sym_max(a, b)) == "max(a, b)"
-    assert sym_max(a, 1) is not None and repr(sym_max(a, 1)) == "a"
-    assert repr(b.at_least(1)) == "max(b, 1)"
-    assert repr(a.at_least(1)) == "a"
-    assert env.guards == []
-
-
-@pytest.mark.parametrize("value", [0, 1, 7, -5])
-def test_every_operator_agrees_with_python(value: int) -> None:
-    env = ShapeEnv()
-    n = env.input_int("n", value, Dim.DYNAMIC)
-    assert isinstance(n, SymInt)
-    operations: list[Any] = [
-        lambda x: x + 3, lambda x: 3 - x, lambda x: x * x, lambda x: x // 3, lambda x: x % -3, lambda x: -x,
-        lambda x: abs(x), lambda x: ~x, lambda x: x << 2, lambda x: x >> 1, lambda x: x & 7, lambda x: x | 8,
-        lambda x: x ^ 5, lambda x: x**2, lambda x: 2 ** abs(x), lambda x: x / 4, lambda x: x * 0.3, lambda x: 0.5 - x,
-        lambda x: round(x), lambda x: round(x / 3), lambda x: divmod(x, 4)[1], lambda x: (x > 2) + 1, lambda x: 7 // (x + 9),
-        lambda x: x.bit_length(), lambda x: -(x / 7), lambda x: (x / 7) % 2, lambda x: True + x, lambda x: pow(x, 2, 5),
-    ]  # fmt: skip
-    for operation in operations:
-        ours, theirs = operation(n), operation(value)
-        plain = ours if isinstance(ours, int | float) else ours.hint
-        assert plain == theirs and type(plain) is type(theirs)
 
 
 # Data (M16, M18, M22, M23)
