@@ -63,6 +63,11 @@ class TensorMeta:
         return self._strides is None
 
     @property
+    def has_layout(self) -> bool:
+        """False while the strides are still to be computed; nobody has relied on them then."""
+        return not callable(self._strides)
+
+    @property
     def offset(self) -> Size:
         known = self._offset
         if callable(known):

@@ -81,7 +81,7 @@ def format_node(node: Node) -> str:
     if node.op == "get_attr":
         return f"%{node.name} : [num_users={len(node.users)}] = get_attr[target={node.target}]"
     if node.op == "output":
-        return f"return {_percent(node.args[0]) if node.args else ''}"
+        return f"return {format_argument(node.args[0]) if node.args else None}"
     keywords = ", ".join(f"{key}: {_percent(value)}" for key, value in node.kwargs.items())
     return f"{head}(args = {_percent(node.args)}, kwargs = {{{keywords}}})"
 

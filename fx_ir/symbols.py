@@ -176,7 +176,7 @@ def _collect(val: Any, found: dict[str, SymbolDecl]) -> None:
         for item in val:
             _collect(item, found)
     elif isinstance(val, TensorMeta):
-        strides = () if val.is_plain else val.strides
+        strides = () if val.is_plain or not val.has_layout else val.strides
         for size in (*val.shape, *strides, val.offset):
             _collect(size, found)
     elif isinstance(val, (SymInt, SymFloat, SymBool)):

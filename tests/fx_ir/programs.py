@@ -15,6 +15,7 @@ from fx_ir.meta import TensorMeta
 from fx_ir.node import Node
 from fx_ir.ops import OPS
 from fx_ir.program import ExportedProgram
+from fx_ir.provenance import Assumption, Effect
 from fx_ir.pytree import tree_structure
 from fx_ir.signature import (
     ArgumentSpec,
@@ -27,7 +28,9 @@ from fx_ir.signature import (
     TensorArgument,
 )
 from fx_ir.symbols import DetachedEnv, detached_env
+from solver.errors import Location
 from solver.expr import IntExpr, int_symbol, ne
+from solver.parse import parse_bool
 from solver.problem import Condition as Obligation
 from solver.problem import Problem, SymbolDecl
 from tests.fx_ir.ndarray_backend import BACKEND
@@ -207,3 +210,26 @@ def size_program() -> ExportedProgram:
 
 def _size(graph: Graph, x: Node, val: Any) -> Node:
     return graph.call_function(OPS["aten::sym_size.int"], (x, 0), meta={"val": val})
+
+
+def rich_program() -> ExportedProgram:
+    """Everything that a file keeps: lines, conditions, burned-in values, provenance, examples, module stack."""
+    place = Location("model.py", 12, "forward")
+    program = linear_program(
+        conditions=[Condition(parse_bool("s0 % 2 == 0"), "s0 % 2 == 0", "assumption", place)],
+        assumptions=[
+            Assumption("self.training", False, "value", place),
+            Assumption("global m.py:f", object, "identity"),
+        ],
+        effects=[Effect("call", "print('x')", place, "dropped")],
+        notes=["x.shape[1] is static"],
+        example_inputs=((np.ones((4, 3), np.float32),), {}),
+    )
+    for node in program.graph.nodes:
+        if node.op == "call_function":
+            node.meta |= {
+                "location": place,
+                "source": "return self.lin(x)",
+                "nn_module_stack": (("", "Net"), ("lin", "Linear")),
+            }
+    return program

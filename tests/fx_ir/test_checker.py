@@ -102,7 +102,13 @@ def test_sizes_that_data_decides_are_introduced_once() -> None:
     def build(shape: Any) -> GraphModule:
         graph = Graph()
         x = graph.placeholder("x", meta={"val": tensor(env, 3)})
-        graph.output((graph.call_function(OPS["aten::nonzero"], (x,), meta={"val": tensor(env, *shape, dtype=dtypes.int64)}),))
+        graph.output(
+            (
+                graph.call_function(
+                    OPS["aten::nonzero"], (x,), meta={"val": tensor(env, *shape, dtype=dtypes.int64)}
+                ),
+            )
+        )
         return GraphModule(graph)
 
     env = detached_env(None)
@@ -139,10 +145,15 @@ def test_numbers_are_derived_again() -> None:
     program = size_program()
     nodes = {node.name: node for node in program.graph.nodes}
     nodes["mul"].update_arg(1, 3)
-    assert r"node mul: another value: its rule gives Sym(3*n), the graph says Sym(2*n)" in refusal(program).message
+    assert (
+        r"node mul: another value: its rule gives Sym(3*n), the graph says Sym(2*n)"
+        in refusal(program).message
+    )
 
 
-def branch(env: DetachedEnv, *shape: int, dtype: dtypes.DType = dtypes.float32, count: int = 1) -> GraphModule:
+def branch(
+    env: DetachedEnv, *shape: int, dtype: dtypes.DType = dtypes.float32, count: int = 1
+) -> GraphModule:
     graph = Graph()
     x = graph.placeholder("x", meta={"val": tensor(env, *shape, dtype=dtype)})
     graph.output(tuple(call(graph, "aten::neg", x) for _ in range(count)))
@@ -167,7 +178,9 @@ def test_branches_fit_their_call(then: dict[str, Any], otherwise: dict[str, Any]
     flag = graph.placeholder("flag", meta={"val": tensor(env, dtype=dtypes.bool_)})
     val = (x.meta["val"],)
     chosen = graph.call_function(
-        higher_order.cond, (flag, graph.get_attr("true_graph_0"), graph.get_attr("false_graph_0"), (x,)), meta={"val": val}
+        higher_order.cond,
+        (flag, graph.get_attr("true_graph_0"), graph.get_attr("false_graph_0"), (x,)),
+        meta={"val": val},
     )
     graph.output((graph.call_function(operator.getitem, (chosen, 0), meta={"val": val[0]}),))
     if words:
@@ -179,7 +192,15 @@ def test_branches_fit_their_call(then: dict[str, Any], otherwise: dict[str, Any]
 UNARY = ("aten::neg", "aten::relu", "aten::exp", "aten::t")
 
 
-@given(st.lists(st.tuples(st.sampled_from([*UNARY, "aten::mm", "aten::add.Tensor"]), st.integers(0, 99), st.integers(0, 99)), max_size=12), st.data())
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from([*UNARY, "aten::mm", "aten::add.Tensor"]), st.integers(0, 99), st.integers(0, 99)
+        ),
+        max_size=12,
+    ),
+    st.data(),
+)
 @settings(max_examples=100)
 def test_every_changed_value_is_found(steps: list[tuple[str, int, int]], data: st.DataObject) -> None:
     env = detached_env(problem(n=SymbolDecl(min=2, hint=3)))
