@@ -8,6 +8,7 @@ from typing import Any, Final
 from dynamo_lite.lowering.leaf import Lower
 from dynamo_lite.lowering.packets import apply, packet_lower
 from fx_ir.ops.matching import kind_of
+from fx_ir.ops.registry import PACKETS
 
 _OPERANDS: Final = frozenset("TbifcIFBNPQ")
 
@@ -34,10 +35,17 @@ _SPARE: Final[Mapping[str, str]] = {
 }  # fmt: skip
 
 
-def _named(name: str) -> Lower:
-    from fx_ir.ops.registry import PACKETS
+def _spelled(name: str) -> str:
+    return name if f"aten::{name}" in PACKETS else _SPARE.get(name, name)
 
-    return packet_lower(name if f"aten::{name}" in PACKETS else _SPARE.get(name, name))
+
+def available(name: str) -> bool:
+    """Whether the operator table has the operator that this name stands for."""
+    return f"aten::{_spelled(name)}" in PACKETS
+
+
+def _named(name: str) -> Lower:
+    return packet_lower(_spelled(name))
 
 
 def _once(make: Callable[[], Lower]) -> Callable[[], Lower]:

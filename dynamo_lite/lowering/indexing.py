@@ -7,10 +7,10 @@ from typing import Any, Final
 
 import numpy as np
 
-from dynamo_lite import dispatch
+from dynamo_lite.lowering import creation
 from dynamo_lite.lowering.access import is_tensor, meta_of
 from dynamo_lite.lowering.packets import apply
-from fx_ir.dtypes import DType, bool_, uint8
+from fx_ir.dtypes import DType, bool_, int64, uint8
 from solver.sym import SymBool, SymFloat, SymInt
 
 Index = Any
@@ -121,8 +121,7 @@ def _apply_views(self: Any, parts: tuple[Index, ...]) -> tuple[Any, list[Any] | 
             tensor = _index_tensor(part)
             if meta_of(tensor).ndim == 0 and meta_of(tensor).dtype in (bool_, uint8):
                 viewed = apply("unsqueeze", viewed, dim)
-                tensor = apply("to", tensor, bool_)
-                advanced.append((dim, tensor))
+                advanced.append((dim, apply("unsqueeze", apply("to", tensor, bool_), 0)))
                 dim += 1
             elif meta_of(tensor).ndim == 0:
                 viewed = apply("select", viewed, dim, apply("item", tensor))
@@ -196,6 +195,8 @@ def _sliced(tensor: Any, dim: int, part: slice) -> Any:
     elif is_tensor(step):
         step = apply("item", step)
     if step <= 0:
+        if step == 0:
+            raise ValueError("slice step cannot be zero")
         raise ValueError("step must be greater than zero")
     return apply("slice", tensor, dim, _bound(start), _bound(stop), step)
 
@@ -210,7 +211,8 @@ def _bound(value: Any) -> Any:
 
 
 def _bool_index(value: bool) -> Any:
-    return apply("scalar_tensor", value, dtype=bool_)
+    """``True`` keeps the dimension of size 1 that stands for it, ``False`` empties it."""
+    return apply("zeros", [int(value)], dtype=int64)
 
 
 def _index_tensor(part: Any) -> Any:
@@ -221,24 +223,16 @@ def _index_tensor(part: Any) -> Any:
             raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
         return part
     if isinstance(part, (list, tuple, range, np.ndarray)):
-        from dynamo_lite.lowering.creation import tensor
-
-        made = tensor(part) if len(part) or isinstance(part, np.ndarray) else tensor([], dtype=_int64())
-        if meta_of(made).dtype.category > 1:
-            raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
-        return made
+        if isinstance(part, np.ndarray):
+            return _index_tensor(creation.tensor(part))
+        # PyTorch makes the tensor by its legacy constructor: floats are cut off.
+        return creation.tensor(part, dtype=int64 if creation.infer_dtype(part).category > 1 else None)
     if isinstance(part, str):
         raise TypeError("new(): invalid data type 'str'")
     raise IndexError(
         "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices "
         f"(got {type(part).__name__})"
     )
-
-
-def _int64() -> DType:
-    from fx_ir.dtypes import int64
-
-    return int64
 
 
 _LEGACY: Final = {
@@ -255,8 +249,3 @@ def _legacy_name(dtype: DType) -> str:
 def _kind_name(value: object) -> str:
     kind = type(value)
     return kind.__name__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__name__}"
-
-
-def is_tracing() -> bool:
-    """Whether a recorder is active."""
-    return dispatch.recorder() is not None

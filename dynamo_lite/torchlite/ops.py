@@ -10,10 +10,9 @@ from dynamo_lite.lowering.leaf import TensorFunction
 from fx_ir.ops.registry import PACKETS, Operator, Packet
 
 
-class OpOverload(TensorFunction):
-    """One overload: ``torch.ops.aten.add.Tensor``."""
-
-    __slots__ = ("operator",)
+class OpOverload(TensorFunction):  # no docstring: it would stand in the way of the instances' own
+    # One overload: ``torch.ops.aten.add.Tensor``.
+    __slots__ = ("__doc__", "operator")
 
     def __init__(self, operator: Operator) -> None:
         def lower(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:

@@ -14,8 +14,6 @@ _dropout = FUNCTIONS["dropout"]
 _cat = FUNCTIONS["cat"]
 _zeros_like = FUNCTIONS["zeros_like"]
 _zeros = FUNCTIONS["zeros"]
-_bmm = FUNCTIONS["bmm"]
-_baddbmm = FUNCTIONS["baddbmm"]
 
 
 def additive_mask(mask: Any, like: Any) -> Any:
@@ -50,12 +48,13 @@ def _project_separately(query: Any, key: Any, value: Any, weights: Any, bias: An
     )
 
 
-def _merged_mask(attn_mask: Any, key_padding_mask: Any, batch: Any, heads: int, length: Any) -> Any:
+def _merged_mask(attn_mask: Any, key_padding_mask: Any, batch: Any, heads: int) -> Any:
+    """One additive mask that broadcasts against (batch, heads, length, keys); it is never expanded."""
+    if attn_mask is not None and attn_mask.dim() == 3:
+        attn_mask = attn_mask.unflatten(0, (batch, heads))
     if key_padding_mask is None:
         return attn_mask
-    padding = (
-        key_padding_mask.view(batch, 1, 1, length).expand(-1, heads, -1, -1).reshape(batch * heads, 1, length)
-    )
+    padding = key_padding_mask.unsqueeze(1).unsqueeze(1)
     return padding if attn_mask is None else attn_mask + padding
 
 
@@ -96,7 +95,7 @@ def multi_head_attention_forward(
         query, key, value = query.unsqueeze(1), key.unsqueeze(1), value.unsqueeze(1)
         if key_padding_mask is not None:
             key_padding_mask = key_padding_mask.unsqueeze(0)
-    length, batch, width = query.shape
+    _, batch, width = query.shape
     if width != embed_dim_to_check:
         raise AssertionError(f"was expecting embedding dimension of {embed_dim_to_check}, but got {width}")
     if width % num_heads != 0:
@@ -115,46 +114,41 @@ def multi_head_attention_forward(
         q, k, v = _project_separately(query, key, value, weights, in_proj_bias)
     else:
         q, k, v = _project(query, key, value, in_proj_weight, in_proj_bias)
-    if attn_mask is not None and attn_mask.dim() == 2:
-        attn_mask = attn_mask.unsqueeze(0)
     if bias_k is not None:
         k, v = _cat([k, bias_k.repeat(1, batch, 1)]), _cat([v, bias_v.repeat(1, batch, 1)])
         attn_mask, key_padding_mask = _pad_mask(attn_mask), _pad_mask(key_padding_mask)
-    q = q.view(length, batch * num_heads, head).transpose(0, 1)
-    k = k.view(k.shape[0], batch * num_heads, head).transpose(0, 1) if static_k is None else static_k
-    v = v.view(v.shape[0], batch * num_heads, head).transpose(0, 1) if static_v is None else static_v
+    q = _heads(q, num_heads, head)
+    k = _heads(k, num_heads, head) if static_k is None else static_k.unflatten(0, (batch, num_heads))
+    v = _heads(v, num_heads, head) if static_v is None else static_v.unflatten(0, (batch, num_heads))
     if add_zero_attn:
-        zeros = _zeros((batch * num_heads, 1, head), dtype=k.dtype)
-        k, v = _cat([k, zeros], dim=1), _cat([v, zeros], dim=1)
+        zeros = _zeros((batch, num_heads, 1, head), dtype=k.dtype)
+        k, v = _cat([k, zeros], dim=2), _cat([v, zeros], dim=2)
         attn_mask, key_padding_mask = _pad_mask(attn_mask), _pad_mask(key_padding_mask)
-    attn_mask = _merged_mask(attn_mask, key_padding_mask, batch, num_heads, k.size(1))
+    mask = _merged_mask(attn_mask, key_padding_mask, batch, num_heads)
     dropout_p = dropout_p if training else 0.0
+    weights = None
     if need_weights:
-        output, weights = _weighted(q, k, v, attn_mask, dropout_p)
-        output = output.transpose(0, 1).contiguous().view(length * batch, width)
-        output = _linear(output, out_proj_weight, out_proj_bias).view(length, batch, width)
-        weights = weights.view(batch, num_heads, length, k.size(1))
+        output, weights = _weighted(q, k, v, mask, dropout_p)
         weights = weights.mean(dim=1) if average_attn_weights else weights
-        return (output, weights) if batched else (output.squeeze(1), weights.squeeze(0))
-    if attn_mask is not None:
-        if attn_mask.size(0) == 1 and attn_mask.dim() == 3:
-            attn_mask = attn_mask.unsqueeze(0)
-        else:
-            attn_mask = attn_mask.view(batch, num_heads, -1, k.size(1))
-    q = q.view(batch, num_heads, length, head)
-    k = k.view(batch, num_heads, k.size(1), head)
-    v = v.view(batch, num_heads, v.size(1), head)
-    output = _attention(q, k, v, attn_mask, dropout_p, is_causal)
-    output = output.permute(2, 0, 1, 3).contiguous().view(batch * length, width)
-    output = _linear(output, out_proj_weight, out_proj_bias).view(length, batch, width)
-    return (output, None) if batched else (output.squeeze(1), None)
+    else:
+        output = _attention(q, k, v, mask, dropout_p, is_causal)
+    output = _linear(output.permute(2, 0, 1, 3).contiguous().flatten(2), out_proj_weight, out_proj_bias)
+    if batched:
+        return output, weights
+    return output.squeeze(1), None if weights is None else weights.squeeze(0)
+
+
+def _heads(x: Any, heads: int, width: int) -> Any:
+    """(length, batch, heads * width) as (batch, heads, length, width)."""
+    return x.unflatten(2, (heads, width)).permute(1, 2, 0, 3)
 
 
 def _weighted(q: Any, k: Any, v: Any, mask: Any, dropout_p: float) -> Any:
     """Attention that also gives its weights."""
-    q = q * math.sqrt(1.0 / float(q.size(-1)))
-    scores = _bmm(q, k.transpose(-2, -1)) if mask is None else _baddbmm(mask, q, k.transpose(-2, -1))
+    scores = (q * math.sqrt(1.0 / float(q.size(-1)))) @ k.transpose(-2, -1)
+    if mask is not None:
+        scores = scores + mask
     weights = scores.softmax(-1)
     if dropout_p > 0.0:
         weights = _dropout(weights, dropout_p, True)
-    return _bmm(weights, v), weights
+    return weights @ v, weights
