@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from types import FunctionType
 from typing import Any, Final
@@ -84,6 +85,11 @@ for _name, _kind in (
     answers(getattr(torch, _name))(_with(_kind))
 
 
+@answers(torch._check_with)
+def _check_with(error_type: type[Exception], cond: Any, message: Any) -> None:
+    _with(error_type)(cond, message)
+
+
 @answers(torch._check_is_size)
 def _check_is_size(i: Any, message: Any = None, *, max: Any = None) -> None:
     _check(i >= 0, message)
@@ -120,6 +126,52 @@ def _sym_sum(args: Any) -> Any:
     for arg in args:
         total = total + arg
     return total
+
+
+def _expect_true(condition: Any, skip: int = 0) -> bool:
+    if isinstance(condition, SymBool):
+        _check(condition)
+        return True
+    return bool(condition)
+
+
+def _or(default: bool) -> Callable[[Any], bool]:
+    """``guard_or_false`` and its kin: what is known, else the example's answer as a guard, else ``default``."""
+
+    def decide(condition: Any) -> bool:
+        if not isinstance(condition, SymBool):
+            return bool(condition)
+        known = sym.statically_known(condition)
+        if known is None:
+            return default if condition.hint is None else bool(condition)
+        return known
+
+    return decide
+
+
+def _known(expected: bool) -> Callable[[Any], bool]:
+    def decide(condition: Any) -> bool:
+        return sym.statically_known(condition) is expected if isinstance(condition, SymBool) else bool(condition) is expected
+
+    return decide
+
+
+_SHAPES: Final[dict[str, Callable[..., Any]]] = {
+    "expect_true": _expect_true, "guard_or_false": _or(False), "guard_or_true": _or(True),
+    "guard_size_oblivious": _or(False), "guard_bool": bool, "guard_int": int, "guard_float": float,
+    "statically_known_true": _known(True), "statically_known_false": _known(False), "is_nested_int": lambda value: False,
+    "sym_and": sym.sym_and, "sym_or": sym.sym_or, "is_symbolic": lambda value: isinstance(value, sym.SymNumber),
+}  # fmt: skip
+
+
+def answer_shapes() -> list[Any]:
+    """Declares the answers of PyTorch's symbolic-shape helpers, if the process has loaded them (they bring sympy)."""
+    module = sys.modules.get("torch.fx.experimental.symbolic_shapes")
+    found = [] if module is None else [getattr(module, name) for name in _SHAPES if hasattr(module, name)]
+    new = [function for function in found if id(function) not in ANSWERS]
+    for function in new:
+        answers(function)(_SHAPES[function.__name__])
+    return new
 
 
 # --- metadata

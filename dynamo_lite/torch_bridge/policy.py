@@ -14,18 +14,19 @@ from dynamo_lite.fake import is_fake
 from dynamo_lite.strict import traced
 from dynamo_lite.strict.machine.attributes import VIRTUAL
 from dynamo_lite.strict.machine.frame import Frame
+from dynamo_lite.strict.machine.items import _setitem as set_item
 from dynamo_lite.strict.policy.tracing import TracePolicy, user_location
 from dynamo_lite.strict.transaction import Transaction
 from dynamo_lite.strict.policy.origins import Origins
 from dynamo_lite.torch_bridge import numbers
 from dynamo_lite.torch_bridge.answers import _KEPT as _ANSWERED
-from dynamo_lite.torch_bridge.answers import ANSWERS
+from dynamo_lite.torch_bridge.answers import ANSWERS, answer_shapes
 from dynamo_lite.torch_bridge.errors import C_FUNCTION_REFUSED
 from dynamo_lite.torch_bridge.leaves import _KEPT, BY_ATTRIBUTE, LEAVES
 from dynamo_lite.trace.tracer import Tracer
 from solver.sym import SymNumber
 
-_OPAQUE: Final = frozenset(id(found.__code__) for found in (*_KEPT, *_ANSWERED) if type(found) is FunctionType)
+_OPAQUE: Final = {id(found.__code__) for found in (*_KEPT, *_ANSWERED) if type(found) is FunctionType}
 _NO_OVERRIDES: Final = frozenset(
     id(getattr(torch._C, name))
     for name in ("_has_torch_function", "_has_torch_function_unary", "_has_torch_function_variadic")
@@ -48,6 +49,7 @@ class TorchPolicy(TracePolicy):
 
     def __init__(self, tracer: Tracer, transaction: Transaction, origins: Origins) -> None:
         super().__init__(tracer, transaction, origins)
+        _OPAQUE.update(id(function.__code__) for function in answer_shapes())
         self.tensors = frozenset(tracer.library.tensor_types())
         self.special_types = frozenset(
             {*self.special_types, numbers.TorchSymInt, numbers.TorchSymFloat, numbers.TorchSymBool}
@@ -67,7 +69,9 @@ class TorchPolicy(TracePolicy):
         if identity in _NO_OVERRIDES:
             return False
         kind = type(fn)
-        if kind is BuiltinFunctionType:
+        if fn is set_item:
+            args = (self._lifted(args[0]), self._lifted(args[1]), args[2])
+        elif kind is BuiltinFunctionType:
             owner = type(fn.__self__)
             if owner in self.tensors:
                 return self._method(fn, owner, args, kwargs)

@@ -1,0 +1,246 @@
+"""Exports the zoo of real PyTorch models in strict and non-strict mode, static and dynamic, beside ``torch.export`` in one run.
+
+    python benchmarks/export_torch.py [--models bert,llama] [--settings strict-dynamic,…] [--peer] [--json FILE] [--guards]
+
+For each model and setting: whether it exports, whether the program equals eager at the example and at other sizes (bit for bit, under
+one seed), the time (warm: median of three after a first run; the first run beside it), and the guards. ``--peer`` times
+``torch.export.export`` in the same setting and prints the ratio.
+"""
+
+from __future__ import annotations
+
+import argparse
+import copy
+import json
+import math
+import statistics
+import sys
+import time
+import traceback
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+import torch  # noqa: E402
+from torch.utils import _pytree as pytree  # noqa: E402
+
+import dynamo_lite as dl  # noqa: E402
+from dynamo_lite.trace.inputs import bind_call  # noqa: E402
+from tests.zoo import models as zoo  # noqa: E402
+
+SETTINGS = ("strict-static", "strict-dynamic", "nonstrict-static", "nonstrict-dynamic")
+OTHER_SIZES = ((5, 9), (2, 20))
+
+
+@dataclass
+class Outcome:
+    """What one model did in one setting."""
+
+    model: str
+    setting: str
+    exports: bool = False
+    error: str = ""
+    equal: dict[str, str] = field(default_factory=dict)
+    cold_ms: float = math.nan
+    warm_ms: float = math.nan
+    peer_ms: float = math.nan
+    peer_error: str = ""
+    nodes: int = 0
+    guards: list[str] = field(default_factory=list)
+
+    @property
+    def good(self) -> bool:
+        return self.exports and all(
+            verdict in ("equal", "close", "outside") for verdict in self.equal.values()
+        )
+
+
+def dynamic_shapes(spec: Any, args: tuple[Any, ...], kwargs: dict[str, Any], dynamic: Any) -> Any:
+    """The zoo's labels as a specification: every marked dimension is ``dynamic``."""
+    if spec == "cache":
+        cache, _ = pytree.tree_flatten(layer_tensors(kwargs["past_key_values"]))
+        found: dict[str, Any] = {name: {0: dynamic} for name in kwargs if name != "past_key_values"}
+        found["attention_mask"] = {0: dynamic, 1: dynamic}
+        found["past_key_values"] = [{0: dynamic, 2: dynamic} for _ in cache]
+        return found
+    if isinstance(spec, list):
+        return [dict.fromkeys(dims, dynamic) for dims in spec]
+    return {name: dict.fromkeys(dims, dynamic) for name, dims in spec.items()}
+
+
+def layer_tensors(cache: Any) -> list[Any]:
+    """Keys and values of a cache's layers."""
+    return [tensor for layer in cache.layers for tensor in (layer.keys, layer.values)]
+
+
+def leaves(tree: Any) -> Iterator[Any]:
+    """The leaves of a result; caches by their layers."""
+    for leaf in pytree.tree_leaves(tree):
+        if hasattr(leaf, "layers"):
+            yield from layer_tensors(leaf)
+        elif hasattr(leaf, "self_attention_cache"):
+            yield from layer_tensors(leaf.self_attention_cache)
+            yield from layer_tensors(leaf.cross_attention_cache)
+        else:
+            yield leaf
+
+
+def compare(expected: Any, given: Any) -> str:
+    """``equal`` to the bit, ``close``, or what differs."""
+    first, second = list(leaves(expected)), list(leaves(given))
+    if len(first) != len(second):
+        return f"{len(first)} leaves against {len(second)}"
+    verdict = "equal"
+    for index, (a, b) in enumerate(zip(first, second, strict=True)):
+        if not isinstance(a, torch.Tensor):
+            if a != b:
+                return f"leaf {index}: {a!r} against {b!r}"
+        elif a.shape != b.shape or a.dtype != b.dtype:
+            return f"leaf {index}: {a.dtype}{list(a.shape)} against {b.dtype}{list(b.shape)}"
+        elif not torch.equal(a, b):
+            if not torch.allclose(a, b, atol=1e-4, rtol=1e-4, equal_nan=True):
+                return f"leaf {index}: differs by {(a - b).abs().max().item():.2g}"
+            verdict = "close" if not torch.equal(torch.isnan(a), torch.isnan(b)) or (a - b).abs().nan_to_num().max() else verdict
+    return verdict
+
+
+def run_at(model: Any, program: Any, name: str, size: tuple[int, int] | None) -> str:
+    """The program against eager at one size, two calls in a row, state included."""
+    torch.manual_seed(1)
+    made = zoo.REG[name]() if size is None else zoo.REG[name](*size)
+    eager = copy.deepcopy(model)
+    verdict = "equal"
+    for call in range(2):
+        results = []
+        for callable_ in (eager, program):
+            torch.manual_seed(2 + call)
+            given = bind_call(model.forward, made[1], made[2]) if callable_ is program else None
+            given_args, given_kwargs = made[1:3] if given is None else (given.args, given.kwargs)
+            results.append(callable_(*copy.deepcopy(given_args), **copy.deepcopy(given_kwargs)))
+        found = compare(*results)
+        if found not in ("equal", "close"):
+            return f"call {call}: {found}"
+        verdict = found if found == "close" else verdict
+    state = program.state_dict()
+    for key, tensor in eager.state_dict().items():
+        if key in state and not torch.equal(tensor, state[key]) and not torch.allclose(tensor.float(), state[key].float(), atol=1e-4, equal_nan=True):
+            return f"state {key} differs"
+    return verdict
+
+
+def timed(call: Callable[[], Any], times: int) -> tuple[Any, float, float]:
+    """The last result, the first run's milliseconds and the median of the others'."""
+    spans = []
+    result = None
+    for _ in range(times + 1):
+        begin = time.perf_counter()
+        result = call()
+        spans.append((time.perf_counter() - begin) * 1000)
+    return result, spans[0], statistics.median(spans[1:]) if times else math.nan
+
+
+def attempt(name: str, setting: str, peer: bool, repeat: int, debug: bool) -> Outcome:
+    """One model in one setting."""
+    outcome = Outcome(name, setting)
+    mode, shapes = setting.split("-")
+    torch.manual_seed(0)
+    model, args, kwargs, spec = zoo.REG[name]()
+    given = None
+    if shapes == "dynamic":
+        given = dynamic_shapes(spec, args, kwargs, dl.Dim.DYNAMIC)
+    try:
+        program, outcome.cold_ms, outcome.warm_ms = timed(
+            lambda: dl.export(model, copy.deepcopy(args), copy.deepcopy(kwargs), dynamic_shapes=given, strict=mode == "strict"), repeat
+        )
+        outcome.exports = True
+        outcome.nodes = len(list(program.graph.nodes))
+        outcome.guards = [f"{guard.expr}  at {guard.location}" for guard in program.guards]
+        for size in (None, *(OTHER_SIZES if shapes == "dynamic" else ())):
+            outcome.equal["example" if size is None else f"{size[0]}x{size[1]}"] = checked(model, program, name, size)
+    except Exception as error:
+        outcome.error = f"{type(error).__name__}: {error}"
+        if debug:
+            traceback.print_exc()
+    if peer:
+        time_peer(outcome, model, args, kwargs, spec, mode == "strict", shapes == "dynamic")
+    return outcome
+
+
+def checked(model: Any, program: Any, name: str, size: tuple[int, int] | None) -> str:
+    """As :func:`run_at`, with what is raised as the verdict; ``outside`` for sizes that the contract excludes."""
+    try:
+        return run_at(model, program.module(), name, size)
+    except dl.GuardError as error:
+        return "outside" if size is not None else f"GuardError: {error}"
+    except Exception as error:
+        return f"{type(error).__name__}: {str(error)[:200]}"
+
+
+def time_peer(outcome: Outcome, model: Any, args: Any, kwargs: Any, spec: Any, strict: bool, dynamic: bool) -> None:
+    """``torch.export.export`` in the same setting: the second of two runs."""
+    given = dynamic_shapes(spec, args, kwargs, torch.export.Dim.DYNAMIC) if dynamic else None
+    try:
+        for _ in range(2):
+            torch._dynamo.reset()
+            begin = time.perf_counter()
+            torch.export.export(model, copy.deepcopy(args), copy.deepcopy(kwargs), dynamic_shapes=given, strict=strict)
+            outcome.peer_ms = (time.perf_counter() - begin) * 1000
+    except Exception as error:
+        outcome.peer_error = f"{type(error).__name__}: {str(error)[:80]}"
+
+
+def show(outcome: Outcome, guards: bool) -> None:
+    """One line, and the reason where there is one."""
+    verdicts = " ".join(f"{size}:{verdict}" for size, verdict in outcome.equal.items())
+    ratio = f" peer {outcome.peer_ms:8.0f} ms 1/{outcome.peer_ms / outcome.warm_ms:.0f}" if outcome.peer_ms == outcome.peer_ms else ""
+    mark = "ok " if outcome.good else "BAD"
+    print(f"{mark} {outcome.model:28s} {outcome.setting:18s} {outcome.warm_ms:7.1f} ms (cold {outcome.cold_ms:6.0f}){ratio} {outcome.nodes:4d} nodes {len(outcome.guards)} guards {verdicts}")
+    if outcome.error:
+        print("    " + outcome.error.replace("\n", "\n    ")[:900])
+    if guards:
+        for guard in outcome.guards:
+            print("    guard", guard)
+    sys.stdout.flush()
+
+
+def main() -> None:
+    warnings.filterwarnings("ignore")
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--models", default="")
+    parser.add_argument("--settings", default=",".join(SETTINGS))
+    parser.add_argument("--peer", action="store_true")
+    parser.add_argument("--guards", action="store_true")
+    parser.add_argument("--debug", action="store_true")
+    parser.add_argument("--repeat", type=int, default=3)
+    parser.add_argument("--json", type=Path)
+    options = parser.parse_args()
+    outcomes = []
+    for name in options.models.split(",") if options.models else zoo.REG:
+        for setting in options.settings.split(","):
+            outcome = attempt(name, setting, options.peer, options.repeat, options.debug)
+            outcomes.append(outcome)
+            show(outcome, options.guards)
+    print_summary(outcomes)
+    if options.json:
+        options.json.write_text(json.dumps([asdict(outcome) for outcome in outcomes], indent=1))
+
+
+def print_summary(outcomes: list[Outcome]) -> None:
+    """Counts by setting, and the geometric mean of the ratios."""
+    for setting in dict.fromkeys(outcome.setting for outcome in outcomes):
+        these = [outcome for outcome in outcomes if outcome.setting == setting]
+        ratios = [o.peer_ms / o.warm_ms for o in these if o.exports and o.peer_ms == o.peer_ms]
+        line = f"{setting}: {sum(o.exports for o in these)}/{len(these)} export, {sum(o.good for o in these)} equal eager"
+        if ratios:
+            mean = math.exp(sum(map(math.log, ratios)) / len(ratios))
+            line += f"; times: geometric mean 1/{mean:.0f} of torch.export's, worst 1/{min(ratios):.0f}"
+        print(line)
+
+
+if __name__ == "__main__":
+    main()
