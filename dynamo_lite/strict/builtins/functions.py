@@ -72,7 +72,13 @@ def iter_(frame: Frame, args: tuple[Any, ...], kwargs: Kwargs) -> Frame | None:
     return native(frame, iter, args, kwargs)
 
 
-@replaces(builtins.len, needed=lambda frame, obj, /: slot(frame, type(obj), "__len__") is not None)
+def _has_interpreted_length(frame: Frame, obj: Any, /) -> bool:
+    if frame.policy is not None and type(obj) in frame.policy.special_types:
+        return False
+    return slot(frame, type(obj), "__len__") is not None
+
+
+@replaces(builtins.len, needed=_has_interpreted_length)
 def len_(frame: Frame, obj: Any, /) -> Routine:
     return (yield from length(frame, obj))
 

@@ -42,6 +42,13 @@ _CLASSMETHOD_GET: Final[Any] = classmethod.__dict__["__get__"]
 VIRTUAL: Final[dict[tuple[int, str], Callable[[Frame, Any], Any]]] = {}
 
 
+def _get_native(frame: Frame, obj: Any, name: str, extra: None) -> None:
+    frame.stack.append(getattr(obj, name))
+
+
+NATIVE_PLAN: Final[Plan] = (_get_native, None)
+
+
 def get_attr(frame: Frame, obj: Any, name: str) -> Frame | None:
     """``obj.name``: pushes the value (returns None), or returns the frame that will."""
     kind = type(obj)
@@ -76,10 +83,10 @@ def _plan(frame: Frame, kind: type, name: str) -> Plan:
         plan = _get_super, None
         native_getter = SUPER_GET
     elif type(getattribute) in NATIVE:
-        plan = _get_native, None
+        plan = NATIVE_PLAN
         native_getter = getattribute
     elif slot(frame, kind, "__getattribute__") is None:
-        return _get_native, None
+        return NATIVE_PLAN
     elif hook is None:
         return _get_by_function, getattribute
     else:
@@ -101,26 +108,22 @@ def _plan_instance(frame: Frame, kind: type, name: str) -> Plan:
     attribute = lookup(kind, name)
     described = type(attribute)
     if attribute is MISSING or described in _PLAIN_KINDS:
-        return _get_native, None
+        return NATIVE_PLAN
     getter = lookup(described, "__get__")
     if getter is MISSING:
-        return _get_native, None
+        return NATIVE_PLAN
     if getter is _PROPERTY_GET:
         return _get_property, attribute
     if getter is _CLASSMETHOD_GET and type(attribute.__func__) not in _PLAIN_KINDS:
         return _get_chained, attribute
     if slot(frame, described, "__get__") is None:
-        return _get_native, None
+        return NATIVE_PLAN
     is_data = lookup(described, "__set__") is not MISSING or lookup(described, "__delete__") is not MISSING
     return (_get_data_descriptor if is_data else _get_descriptor), (attribute, getter)
 
 
 def _get_virtual(frame: Frame, obj: Any, name: str, compute: Any) -> None:
     frame.stack.append(compute(frame, obj))
-
-
-def _get_native(frame: Frame, obj: Any, name: str, extra: None) -> None:
-    frame.stack.append(getattr(obj, name))
 
 
 def _get_native_or_hook(frame: Frame, obj: Any, name: str, extra: Any) -> Frame | None:
@@ -464,16 +467,31 @@ def del_generic(frame: Frame, obj: Any, name: str) -> Request | None:
 
 
 def load_attr(frame: Frame, stack: list[Any], name: str) -> Frame | None:
+    obj = stack[-1]
+    info = INFOS.get(id(type(obj)))
+    if info is not None and info.plans.get(name) is NATIVE_PLAN and frame.policy is None:
+        stack[-1] = getattr(obj, name)
+        return None
     return get_attr(frame, stack.pop(), name)
 
 
 def load_method_below(frame: Frame, stack: list[Any], name: str) -> Frame | None:
     obj = stack[-1]
     stack[-1] = NULL
+    info = INFOS.get(id(type(obj)))
+    if info is not None and info.plans.get(name) is NATIVE_PLAN and frame.policy is None:
+        stack.append(getattr(obj, name))
+        return None
     return get_attr(frame, obj, name)
 
 
 def load_method_above(frame: Frame, stack: list[Any], name: str) -> Frame | None:
+    obj = stack[-1]
+    info = INFOS.get(id(type(obj)))
+    if info is not None and info.plans.get(name) is NATIVE_PLAN and frame.policy is None:
+        stack[-1] = getattr(obj, name)
+        stack.append(NULL)
+        return None
     following = get_attr(frame, stack.pop(), name)
     if following is None:
         stack.append(NULL)
@@ -505,8 +523,27 @@ def _push_with_null(deliver: Any) -> Callable[[Frame, Any], Frame | None]:
     return push
 
 
+def _stores_natively(frame: Frame, kind: type, name: str) -> bool:
+    """Whether C alone stores this attribute: the generic way, and no interpreted data descriptor of that name."""
+    stores = info_of(kind).stores
+    try:
+        return stores[name]
+    except KeyError:
+        pass
+    plain = lookup(kind, "__setattr__") is object.__setattr__ and name != "__class__"
+    if plain:
+        attribute = lookup(kind, name)
+        setter = MISSING if attribute is MISSING else lookup(type(attribute), "__set__")
+        plain = setter is MISSING or type(attribute) in NATIVE
+    stores[name] = plain
+    return plain
+
+
 def store_attr(frame: Frame, stack: list[Any], name: str) -> Frame | None:
     obj = stack.pop()
+    if frame.policy is None and _stores_natively(frame, type(obj), name):
+        setattr(obj, name, stack.pop())
+        return None
     request = set_attr(frame, obj, name, stack.pop())
     return None if request is None else perform(frame, request)
 

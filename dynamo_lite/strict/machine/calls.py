@@ -8,11 +8,12 @@ from types import BuiltinFunctionType, FunctionType, MethodType, MethodWrapperTy
 from types import MethodDescriptorType, WrapperDescriptorType, ClassMethodDescriptorType
 from typing import Any, Final
 
-from dynamo_lite.strict.machine.code import code_for
+from dynamo_lite.strict.machine.code import PLAIN, TRACED, prepare
 from dynamo_lite.strict.machine.frame import NULL, Code, Frame, new_frame
 from dynamo_lite.strict.machine.routine import INVOKE, Routine, call, start
-from dynamo_lite.strict.machine.slots import dict_of, lookup, mro_of, slot
+from dynamo_lite.strict.machine.slots import INFOS, dict_of, info_of, lookup, mro_of, slot
 
+_new_object: Final = object.__new__
 Kwargs = dict[str, Any] | None
 Caller = Callable[[Frame, Any, tuple[Any, ...], Kwargs], "Frame | None"]
 Replacement = Callable[[Frame, tuple[Any, ...], Kwargs], "Frame | None"]
@@ -78,11 +79,11 @@ def bind(frame: Frame, attribute: Any, obj: Any, owner: type) -> Routine:
 
 def enter(frame: Frame, fn: FunctionType, args: tuple[Any, ...], kwargs: Kwargs) -> Frame | None:
     """Calls a Python function: a new frame, unless its code is opaque."""
-    code = code_for(fn.__code__, frame.policy)
+    code = (PLAIN if frame.policy is None else TRACED).get(id(fn.__code__)) or prepare(fn.__code__, frame.policy)
     if code.opaque:
         return native(frame, fn, args, kwargs)
     if code.simple and kwargs is None and len(args) == code.argcount:
-        stack = [*args, *code.blank[code.argcount :]]
+        stack = [*args, *code.padding]
     else:
         stack = bind_arguments(code, fn, args, kwargs)
     made = new_frame(code, stack, fn.__globals__, frame)
@@ -339,26 +340,71 @@ for _type, _caller in (
 # --- instructions
 
 
+def _maker(frame: Frame, cls: Any) -> Any:
+    """The ``__init__`` of a class that is made by ``object.__new__`` and initialised by a function; else None."""
+    init = lookup(cls, "__init__")
+    if (
+        type(init) is FunctionType
+        and lookup(cls, "__new__") is object.__new__
+        and id(cls) not in CONSTRUCTORS
+        and slot(frame, cls, "__init__") is not None
+    ):
+        return init
+    return False
+
+
+def _call(frame: Frame, stack: list[Any], fn: Any, args: list[Any]) -> Frame | None:
+    """A call with positional arguments; functions and methods with plain parameters go the short way."""
+    kind = type(fn)
+    if kind is MethodType:
+        args.insert(0, fn.__self__)
+        fn = fn.__func__
+        kind = type(fn)
+    if kind is FunctionType:
+        code = (PLAIN if frame.policy is None else TRACED).get(id(fn.__code__))
+        if code is not None and code.simple and len(args) == code.argcount and not code.opaque:
+            args += code.padding
+            made = new_frame(code, args, fn.__globals__, frame)
+            made.function = fn
+            return made
+    elif kind is type and frame.policy is None:
+        info = INFOS.get(id(fn)) or info_of(fn)
+        init = info.maker
+        if init is None:
+            init = info.maker = _maker(frame, fn)
+        if init is not False:
+            obj = _new_object(fn)
+            made_or_none = enter(frame, init, (obj, *args), None)
+            if made_or_none is not None:
+                made_or_none.deliver = _initialised
+                made_or_none.extra = obj
+                return made_or_none
+            stack[-1] = obj
+            return None
+    elif kind is BuiltinFunctionType and frame.policy is None and fn not in REPLACEMENTS and fn.__name__ not in METHOD_NAMES:
+        stack.append(fn(*args))
+        return None
+    return invoke(frame, fn, tuple(args), None)
+
+
 def call_null_below(frame: Frame, stack: list[Any], count: int) -> Frame | None:
     first = len(stack) - count
     fn = stack[first - 2]
     if fn is NULL:
         fn = stack[first - 1]
+        args = stack[first:]
     else:
-        first -= 1
-    args = tuple(stack[first:])
-    del stack[len(stack) - count - 2 :]
-    return invoke(frame, fn, args, None)
+        args = stack[first - 1 :]
+    del stack[first - 2 :]
+    return _call(frame, stack, fn, args)
 
 
 def call_null_above(frame: Frame, stack: list[Any], count: int) -> Frame | None:
     first = len(stack) - count
     fn = stack[first - 2]
-    if stack[first - 1] is not NULL:
-        first -= 1
-    args = tuple(stack[first:])
-    del stack[len(stack) - count - 2 :]
-    return invoke(frame, fn, args, None)
+    args = stack[first:] if stack[first - 1] is NULL else stack[first - 1 :]
+    del stack[first - 2 :]
+    return _call(frame, stack, fn, args)
 
 
 def _call_kw(frame: Frame, stack: list[Any], count: int, names: tuple[str, ...], above: bool) -> Frame | None:
@@ -371,10 +417,68 @@ def _call_kw(frame: Frame, stack: list[Any], count: int, names: tuple[str, ...],
         if fn is NULL:
             fn, own = own, NULL
     split = size - len(names)
-    args = tuple(stack[first:split]) if own is NULL else (own, *stack[first:split])
-    kwargs = dict(zip(names, stack[split:], strict=True))
+    args = stack[first:split] if own is NULL else [own, *stack[first:split]]
+    values = stack[split:]
     del stack[first - 2 :]
-    return invoke(frame, fn, args, kwargs)
+    if type(fn) is MethodType:
+        args.insert(0, fn.__self__)
+        fn = fn.__func__
+    if type(fn) is FunctionType:
+        code = (PLAIN if frame.policy is None else TRACED).get(id(fn.__code__))
+        if code is not None and code.planned:
+            slots = _bind_by_plan(code, fn, args, names, values)
+            if slots is not None:
+                made = new_frame(code, slots, fn.__globals__, frame)
+                made.function = fn
+                return made
+    return invoke(frame, fn, tuple(args), dict(zip(names, values, strict=True)))
+
+
+def _bind_by_plan(
+    code: Code, fn: FunctionType, args: list[Any], names: tuple[str, ...], values: list[Any]
+) -> list[Any] | None:
+    """Binds keywords by slots found once for these names; None where the general way must say what is wrong."""
+    plans = code.plans
+    count = len(args)
+    key = (count, names)
+    plan = plans.get(key)
+    if plan is None:
+        plan = plans[key] = _keyword_plan(code, count, names)
+    positions, missing = plan
+    if positions is None:
+        return None
+    slots = args + code.blank[count:]
+    for position, value in zip(positions, values, strict=True):
+        slots[position] = value
+    if missing:
+        defaults = fn.__defaults__ or ()
+        first = code.argcount - len(defaults)
+        named = fn.__kwdefaults__ or {}
+        for position, name in missing:
+            if position < code.argcount:
+                if position < first:
+                    return None
+                slots[position] = defaults[position - first]
+            elif name in named:
+                slots[position] = named[name]
+            else:
+                return None
+    return slots
+
+
+def _keyword_plan(code: Code, count: int, names: tuple[str, ...]) -> tuple[list[int] | None, list[tuple[int, str]]]:
+    """Where keywords of these names go after ``count`` positional arguments, and which parameters then are left."""
+    total = code.argcount + code.kwonly
+    if count > code.argcount:
+        return None, []
+    known = code.decoded.slot_names[:total]
+    positions = []
+    for name in names:
+        if name not in known or (position := known.index(name)) < max(code.posonly, count) or position in positions:
+            return None, []
+        positions.append(position)
+    left = [(i, known[i]) for i in range(count, total) if i not in positions]
+    return positions, left
 
 
 def call_kw_null_below(frame: Frame, stack: list[Any], arg: tuple[int, tuple[str, ...]]) -> Frame | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from array import array
+from collections.abc import Callable
 from types import CodeType
 from typing import TYPE_CHECKING, Any, Final
 
@@ -26,6 +27,8 @@ MACHINE_FILES: Final = os.path.join(_ROOT, "strict") + os.sep
 PLAIN: Final[dict[int, Code]] = {}
 TRACED: Final[dict[int, Code]] = {}
 HANDLERS: Final[dict[str, Any]] = {}
+# instructions whose handler is made for, or chosen by, their argument
+MAKERS: Final[dict[str, Callable[[Any], Any]]] = {}
 
 
 def is_own(code: CodeType) -> bool:
@@ -46,10 +49,14 @@ def prepare(code: CodeType, policy: Policy | None) -> Code:
         made = Code(Decoded(code, (), array("l"), (), ()), (), True)
     else:
         decoded = fuse(decode(code))
-        handlers = HANDLERS
-        made = Code(decoded, tuple([(handlers[op], arg) for op, arg in decoded.instructions]), False)
+        made = Code(decoded, tuple([_bound(op, arg) for op, arg in decoded.instructions]), False)
     (PLAIN if policy is None else TRACED)[id(code)] = made
     return made
+
+
+def _bound(op: str, arg: Any) -> tuple[Any, Any]:
+    handler = HANDLERS.get(op)
+    return (MAKERS[op](arg), None) if handler is None else (handler, arg)
 
 
 def forget() -> None:

@@ -39,7 +39,7 @@ class Code:
 
     __slots__ = (
         "argcount", "blank", "code", "count", "decoded", "flags", "handlers", "hidden", "kwonly", "name", "opaque",
-        "ops", "posonly", "shadow", "simple", "slots", "suspendable",
+        "ops", "padding", "planned", "plans", "posonly", "shadow", "simple", "slots", "suspendable",
     )  # fmt: skip
 
     def __init__(self, decoded: Decoded, ops: tuple[Op, ...], opaque: bool) -> None:
@@ -51,6 +51,7 @@ class Code:
         self.handlers: tuple[Handler | None, ...] = decoded.handlers
         self.slots = len(decoded.slot_names)
         self.blank = [NULL] * self.slots
+        self.padding = [NULL] * (self.slots - code.co_argcount)
         self.flags = code.co_flags
         self.argcount = code.co_argcount
         self.posonly = code.co_posonlyargcount
@@ -59,6 +60,9 @@ class Code:
         self.suspendable = bool(self.flags & 0x2A0)
         # positional parameters alone, optimised, not a generator: the fast way to call
         self.simple = self.kwonly == 0 and (self.flags & 0x2AF) == 3
+        # keyword arguments can be bound by a plan made once: no *args, no **kwargs
+        self.planned = (self.flags & 0x0F) == 3
+        self.plans: dict[tuple[int, tuple[str, ...]], tuple[list[int] | None, list[tuple[int, str]]]] = {}
         self.opaque = opaque
         self.shadow: CodeType | None = None
 
@@ -86,7 +90,7 @@ class Frame:
     """An activation. ``code`` is None in frames of our own: routines, and the exits where a run ends."""
 
     __slots__ = (
-        "back", "builtins", "code", "deliver", "depth", "extra", "function", "globals", "handled", "it", "locals",
+        "back", "code", "deliver", "depth", "extra", "function", "globals", "handled", "it", "locals",
         "machine", "policy", "stack",
     )  # fmt: skip
 
@@ -95,7 +99,6 @@ class Frame:
     code: Code | None
     function: Any
     globals: Globals
-    builtins: Globals | None
     locals: Any
     back: Frame | None
     handled: Handled
@@ -152,7 +155,6 @@ class Machine:
         frame.code = None
         frame.function = None
         frame.globals = {}
-        frame.builtins = None
         frame.locals = None
         frame.back = back
         frame.machine = self
@@ -171,25 +173,26 @@ class Machine:
 EXIT: Final = object()
 
 
+_new: Final = object.__new__
+
+
 def new_frame(code: Code, stack: list[Any], namespace: Globals, back: Frame) -> Frame:
     """A frame for ``code`` below which ``back`` waits. ``stack`` has all the slots."""
-    frame = GeneratorFrame() if code.suspendable else Frame()
+    frame: Frame = _new(GeneratorFrame if code.suspendable else Frame)
     frame.stack = stack
     frame.it = iter(code.ops)  # type: ignore[assignment]
     frame.code = code
     frame.function = None
     frame.globals = namespace
-    frame.builtins = None
     frame.locals = None
     frame.back = back
     frame.handled = back.handled
-    frame.machine = back.machine
+    frame.machine = machine = back.machine
     frame.policy = back.policy
     frame.deliver = None
-    depth = back.depth + 1
-    frame.depth = depth
     frame.extra = None
-    if depth > frame.machine.limit:
+    frame.depth = depth = back.depth + 1
+    if depth > machine.limit:
         raise RecursionError("maximum recursion depth exceeded")
     return frame
 

@@ -334,11 +334,20 @@ def _over(made: Any, frame: GeneratorFrame) -> bool:
 
 def resume_for(below: Frame, made: Any, frame: GeneratorFrame, target: int) -> Frame | None:
     """``for``: the next item is pushed, or the loop is left."""
-    if _over(made, frame):
+    if (not frame.primed or frame.running or frame.done) and _over(made, frame):
         below.stack.pop()
         below.it.__setstate__(target)
         return None
-    _direct(below, made, frame, _deliver_for, target)
+    frame.back = below
+    frame.machine = machine = below.machine
+    frame.policy = below.policy
+    frame.handled.previous = below.handled
+    frame.deliver = _deliver_for
+    frame.extra = target
+    frame.depth = depth = below.depth + 1
+    if depth > machine.limit:
+        raise RecursionError("maximum recursion depth exceeded")
+    frame.running = frame.started = True
     frame.stack.append(None)
     return frame
 
@@ -394,7 +403,12 @@ def _yield(frame: GeneratorFrame, value: Any) -> Frame:
 
 
 def yield_value(frame: Frame, stack: list[Any], arg: None) -> Frame | None:
-    return _yield(frame, stack.pop())  # type: ignore[arg-type]
+    back = frame.back
+    frame.running = False  # type: ignore[attr-defined]
+    frame.back = None
+    frame.handled.previous = None
+    back.stack.append(stack.pop())  # type: ignore[union-attr]
+    return back
 
 
 def yield_sub(frame: Frame, stack: list[Any], arg: int | None) -> Frame | None:

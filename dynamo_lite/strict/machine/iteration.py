@@ -130,7 +130,9 @@ def step(frame: Frame, iterator: Any) -> Routine:
     kind = type(iterator)
     if kind is SEQUENCE_ITERATOR:
         return (yield from next_of_sequence(frame, iterator))
-    if kind is GeneratorType or slot(frame, kind, "__next__") is not None:
+    if kind is GeneratorType:
+        return (yield call(next, iterator, END))
+    if slot(frame, kind, "__next__") is not None:
         try:
             return (yield call(next, iterator))
         except StopIteration:
@@ -187,12 +189,12 @@ def get_iter(frame: Frame, stack: list[Any], arg: None) -> Frame | None:
 def for_iter(frame: Frame, stack: list[Any], target: int) -> Frame | None:
     iterator = stack[-1]
     kind = type(iterator)
-    if kind is GeneratorType:
+    if kind in NATIVE_ITERATORS:
+        pass
+    elif kind is GeneratorType:
         inner = suspended(iterator)
         if inner is not None:
             return resume_for(frame, iterator, inner, target)
-    elif kind in _NATIVE_ITERATORS:
-        pass
     else:
         method = slot(frame, kind, "__next__")
         if method is not None:
@@ -208,7 +210,7 @@ def for_iter(frame: Frame, stack: list[Any], target: int) -> Frame | None:
     return None
 
 
-_NATIVE_ITERATORS: Final = frozenset(
+NATIVE_ITERATORS: Final = frozenset(
     map(type, (iter([]), iter(()), iter({}), iter(range(0)), iter(""), iter({}.items()), iter({}.values()), iter(set())))
 )
 

@@ -15,16 +15,11 @@ _module_dict: Final = ModuleType.__dict__["__dict__"].__get__
 
 def builtins_of(frame: Frame) -> Globals:
     """The builtin names that the frame sees."""
-    found = frame.builtins
-    if found is None:
-        function = frame.function
-        if function is not None:
-            found = function.__builtins__
-        else:
-            value = frame.globals.get("__builtins__", builtins)
-            found = _module_dict(value) if isinstance(value, ModuleType) else value
-        frame.builtins = found
-    return found  # type: ignore[return-value]
+    function = frame.function
+    if function is not None:
+        return function.__builtins__  # type: ignore[no-any-return]
+    value = frame.globals.get("__builtins__", builtins)
+    return _module_dict(value) if isinstance(value, ModuleType) else value
 
 
 def slot_name(frame: Frame, position: int) -> str:
@@ -57,12 +52,17 @@ def load_const(frame: Frame, stack: list[Any], value: Any) -> None:
     stack.append(value)
 
 
+def unbound_local(frame: Frame, position: int) -> NameError:
+    """The error for an unbound local slot, which CPython makes without ``name``."""
+    error = unbound(frame, position)
+    error.name = None  # type: ignore[assignment]
+    return error
+
+
 def load_fast(frame: Frame, stack: list[Any], position: int) -> None:
     value = stack[position]
     if value is NULL:
-        error = unbound(frame, position)
-        error.name = None  # type: ignore[assignment]
-        raise error
+        raise unbound_local(frame, position)
     stack.append(value)
 
 
@@ -81,9 +81,7 @@ def store_fast(frame: Frame, stack: list[Any], position: int) -> None:
 
 def delete_fast(frame: Frame, stack: list[Any], position: int) -> None:
     if stack[position] is NULL:
-        error = unbound(frame, position)
-        error.name = None  # type: ignore[assignment]
-        raise error
+        raise unbound_local(frame, position)
     stack[position] = NULL
 
 
@@ -299,7 +297,10 @@ def copy_free_vars(frame: Frame, stack: list[Any], count: int) -> None:
 
 def load_deref(frame: Frame, stack: list[Any], position: int) -> None:
     cell = stack[position]
-    value = cell_value(cell)
+    try:
+        value = cell.cell_contents
+    except ValueError:
+        value = NULL
     if value is NULL:
         raise unbound(frame, position)
     if frame.policy is not None:

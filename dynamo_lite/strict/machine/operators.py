@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from dynamo_lite.strict.decode.instructions import BINARY_OPERATORS, COMPARE_OPERATORS
 from dynamo_lite.strict.machine.attributes import bound_call
-from dynamo_lite.strict.machine.calls import bind
+from dynamo_lite.strict.machine.calls import bind, invoke
 from dynamo_lite.strict.machine.frame import Frame
 from dynamo_lite.strict.machine.routine import Routine, call, start
 from dynamo_lite.strict.machine.slots import MISSING, NATIVE, lookup, mro_of, slot
@@ -24,6 +24,11 @@ _DUNDER: Final = {
     "+": "add", "&": "and", "//": "floordiv", "<<": "lshift", "@": "matmul", "*": "mul", "%": "mod", "|": "or",
     "**": "pow", ">>": "rshift", "-": "sub", "/": "truediv", "^": "xor",
 }  # fmt: skip
+# symbol → (name, forward, reflected, in place)
+_SLOTS: Final[dict[str, tuple[str, str, str, str | None]]] = {
+    **{s: (n, f"__{n}__", f"__r{n}__", None) for s, n in _DUNDER.items()},
+    **{f"{s}=": (n, f"__{n}__", f"__r{n}__", f"__i{n}__") for s, n in _DUNDER.items()},
+}
 _NATIVE: Final[dict[str, Callable[[Any, Any], Any]]] = {
     "+": operator.add, "&": operator.and_, "//": operator.floordiv, "<<": operator.lshift, "@": operator.matmul,
     "*": operator.mul, "%": operator.mod, "|": operator.or_, "**": operator.pow, ">>": operator.rshift,
@@ -59,29 +64,53 @@ def binary(frame: Frame, symbol: str, left: Any, right: Any) -> Frame | None:
             return None
         if symbol[-1] == "=" and type(left) in _MUTABLE:
             frame.policy.before_write("content", left, None)
-    in_place = symbol[-1] == "="
-    name = _DUNDER[symbol[:-1] if in_place else symbol]
-    forward, reflected = f"__{name}__", f"__r{name}__"
+    name, forward, reflected, in_place = _SLOTS[symbol]
     kind, other = type(left), type(right)
-    if (
-        slot(frame, kind, forward) is None
-        and slot(frame, other, reflected) is None
-        and not (in_place and slot(frame, kind, f"__i{name}__") is not None)
-    ):
-        following = via_protocol(frame, symbol, left, right)
-        if following is not None:
-            return start(frame, following)
+    method = slot(frame, kind, forward)
+    other_method = slot(frame, other, reflected)
+    own = None if in_place is None else slot(frame, kind, in_place)
+    if method is None and other_method is None and own is None:
         frame.stack.append(_NATIVE[symbol](left, right))
         return None
+    if (
+        own is None
+        and type(method) is FunctionType
+        and (kind is other or (other_method is None and not issubclass(other, kind)))
+        and (in_place is None or lookup(kind, in_place) is MISSING)
+    ):
+        following = invoke(frame, method, (left, right), None)
+        if following is not None:
+            following.deliver = _deliver_binary
+            following.extra = (symbol, left, right)
+            return following
+        if frame.stack[-1] is not NotImplemented:
+            return None
+        frame.stack.pop()
+        return start(frame, _declined(frame, symbol, left, right))
     return start(frame, _binary(frame, symbol, name, left, right))
 
 
+def _deliver_binary(frame: Frame, result: Any) -> Frame | None:
+    """The forward method's result; where it declines, the other operand is asked, if it is of another type."""
+    back = frame.back
+    assert back is not None
+    if result is not NotImplemented:
+        back.stack.append(result)
+        return back
+    symbol, left, right = frame.extra
+    return start(back, _declined(frame, symbol, left, right)) or back
+
+
+def _declined(frame: Frame, symbol: str, left: Any, right: Any) -> Routine:
+    reflected = lookup(type(right), _SLOTS[symbol][2])
+    if type(left) is not type(right) and reflected is not MISSING:
+        result = yield from bound_call(frame, reflected, right, (left,))
+        if result is not NotImplemented:
+            return result
+    raise _unsupported(symbol, left, right)
+
+
 _MUTABLE: Final = frozenset({list, set, dict, bytearray})
-
-
-def via_protocol(frame: Frame, symbol: str, left: Any, right: Any) -> Routine | None:
-    """C operators that would call interpreted code: ``%`` of strings, ``list +=`` of an iterable, ``list * index``."""
-    return None
 
 
 def _binary(frame: Frame, symbol: str, name: str, left: Any, right: Any) -> Routine:
@@ -161,10 +190,6 @@ def _binary_handler(symbol: str) -> Handler:
 BINARY_HANDLERS: Final[tuple[Handler, ...]] = tuple(_binary_handler(symbol) for symbol in BINARY_OPERATORS)
 
 
-def binary_op(frame: Frame, stack: list[Any], index: int) -> Frame | None:
-    return BINARY_HANDLERS[index](frame, stack, None)
-
-
 # --- comparison
 
 
@@ -174,10 +199,37 @@ def compare_values(frame: Frame, symbol: str, left: Any, right: Any) -> Frame | 
         frame.stack.append(frame.policy.compare(symbol, left, right))
         return None
     forward, reflected, native = _COMPARE[symbol]
-    if not compares_in_python(frame, type(left), forward) and not compares_in_python(frame, type(right), reflected):
+    kind, other = type(left), type(right)
+    method = slot(frame, kind, forward)
+    if type(method) is FunctionType and (kind is other or not issubclass(other, kind)):
+        following = invoke(frame, method, (left, right), None)
+        if following is not None:
+            following.deliver = _deliver_comparison
+            following.extra = (symbol, left, right)
+            return following
+        if frame.stack[-1] is not NotImplemented:
+            return None
+        frame.stack.pop()
+        return start(frame, _compare_declined(frame, symbol, left, right))
+    if method is None and not compares_in_python(frame, kind, forward) and not compares_in_python(frame, other, reflected):
         frame.stack.append(native(left, right))
         return None
     return start(frame, compare_protocol(frame, symbol, left, right))
+
+
+def _deliver_comparison(frame: Frame, result: Any) -> Frame | None:
+    """The forward method's answer; where it declines, the other operand's, and then the default."""
+    back = frame.back
+    assert back is not None
+    if result is not NotImplemented:
+        back.stack.append(result)
+        return back
+    return start(back, _compare_declined(back, *frame.extra)) or back
+
+
+def _compare_declined(frame: Frame, symbol: str, left: Any, right: Any) -> Routine:
+    result = yield from _ask(frame, _COMPARE[symbol][1], right, left)
+    return _default_comparison(symbol, left, right) if result is NotImplemented else result
 
 
 def compares_in_python(frame: Frame, kind: type, name: str) -> bool:
@@ -204,11 +256,17 @@ def compare_protocol(frame: Frame, symbol: str, left: Any, right: Any) -> Routin
         result = yield from _ask(frame, reflected, right, left)
         if result is not NotImplemented:
             return result
+    return _default_comparison(symbol, left, right)
+
+
+def _default_comparison(symbol: str, left: Any, right: Any) -> bool:
+    """Where neither operand knows: identity, or no order."""
     if symbol == "==":
         return left is right
     if symbol == "!=":
         return left is not right
-    raise TypeError(f"'{symbol}' not supported between instances of '{kind.__name__}' and '{other.__name__}'")
+    kinds = f"'{type(left).__name__}' and '{type(right).__name__}'"
+    raise TypeError(f"'{symbol}' not supported between instances of {kinds}")
 
 
 def _ask(frame: Frame, name: str, obj: Any, other: Any) -> Routine:
@@ -249,15 +307,6 @@ def _compare_handler(symbol: str) -> Handler:
 
 
 COMPARE_HANDLERS: Final[tuple[Handler, ...]] = tuple(_compare_handler(symbol) for symbol in COMPARE_OPERATORS)
-
-
-def compare(frame: Frame, stack: list[Any], index: int) -> Frame | None:
-    return COMPARE_HANDLERS[index](frame, stack, None)
-
-
-def compare_bool(frame: Frame, stack: list[Any], index: int) -> Frame | None:
-    """Comparison whose value is only tested: the following jump asks for the truth anyway."""
-    return COMPARE_HANDLERS[index](frame, stack, None)
 
 
 # --- unary

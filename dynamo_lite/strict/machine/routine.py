@@ -37,7 +37,6 @@ def start(back: Frame, routine: Routine, deliver: Deliver | None = None, extra: 
     frame.it = repeat((_resume, None))  # type: ignore[assignment]
     frame.code = None
     frame.globals = back.globals
-    frame.builtins = None
     frame.locals = None
     frame.back = back
     frame.handled = back.handled

@@ -34,6 +34,7 @@ class _Missing:
 
 
 MISSING: Final = _Missing()
+_UNKNOWN: Final = _Missing()
 
 # descriptors that are C code through and through, and None ("this operation is blocked")
 NATIVE: Final[frozenset[type]] = frozenset(
@@ -53,13 +54,15 @@ NATIVE: Final[frozenset[type]] = frozenset(
 class TypeInfo:
     """What is known of one type: attributes found along the MRO, slots to interpret, ways to load attributes."""
 
-    __slots__ = ("guard", "names", "plans", "slots")
+    __slots__ = ("guard", "maker", "names", "plans", "slots", "stores")
 
     def __init__(self, cls: type) -> None:
         key = id(cls)
+        self.maker: Any = None
         self.names: dict[str, Any] = {}
         self.slots: dict[str, Any] = {}
         self.plans: dict[str, Any] = {}
+        self.stores: dict[str, bool] = {}
         self.guard = weakref.ref(cls, lambda _: INFOS.pop(key, None))
 
 
@@ -81,12 +84,12 @@ def classes_changed() -> None:
 
 def lookup(cls: type, name: str) -> Any:
     """The attribute in the dictionary of the first class of the MRO that has it, unbound, or MISSING."""
-    names = info_of(cls).names
-    try:
-        return names[name]
-    except KeyError:
-        pass
-    found: Any = MISSING
+    info = INFOS.get(id(cls)) or info_of(cls)
+    names = info.names
+    found = names.get(name, _UNKNOWN)
+    if found is not _UNKNOWN:
+        return found
+    found = MISSING
     for base in mro_of(cls):
         namespace = dict_of(base)
         if name in namespace:
@@ -125,14 +128,14 @@ def is_native(attribute: Any, frame: Frame) -> bool:
 
 def slot(frame: Frame, cls: type, name: str) -> Any:
     """What the type defines for a slot where that must be interpreted, else None."""
-    slots = info_of(cls).slots
-    try:
-        return slots[name]
-    except KeyError:
-        pass
+    info = INFOS.get(id(cls))
+    if info is not None:
+        found = info.slots.get(name, MISSING)
+        if found is not MISSING:
+            return found
     attribute = lookup(cls, name)
     found = None if is_native(attribute, frame) else attribute
-    slots[name] = found
+    info_of(cls).slots[name] = found
     return found
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from types import ModuleType
 from typing import Any, Final
 
+from dynamo_lite.strict.decode.fuse import FUSED
 from dynamo_lite.strict.decode.instructions import INSTRUCTIONS
 from dynamo_lite.strict.machine import (
     attributes,
@@ -12,6 +13,7 @@ from dynamo_lite.strict.machine import (
     calls,
     coroutines,
     exceptions,
+    fused,
     generators,
     items,
     iteration,
@@ -20,7 +22,7 @@ from dynamo_lite.strict.machine import (
     names,
     operators,
 )
-from dynamo_lite.strict.machine.code import HANDLERS
+from dynamo_lite.strict.machine.code import HANDLERS, MAKERS
 
 _MODULES: Final[tuple[ModuleType, ...]] = (
     names, attributes, items, operators, iteration, calls, generators, coroutines, exceptions, build, matching, modules,
@@ -35,4 +37,7 @@ def _handler(op: str) -> Any:
     return found[0]
 
 
-HANDLERS.update({op: _handler(op) for op in INSTRUCTIONS})
+HANDLERS.update({op: _handler(op) for op in INSTRUCTIONS if op not in ("binary_op", "compare", "compare_bool")})
+MAKERS.update({op: vars(fused)[op] for op in FUSED})
+MAKERS["binary_op"] = operators.BINARY_HANDLERS.__getitem__
+MAKERS["compare"] = MAKERS["compare_bool"] = operators.COMPARE_HANDLERS.__getitem__

@@ -100,6 +100,7 @@ SYMBOLIC: Final[dict[Callable[..., Any], Callable[[Any], Any]]] = {
     builtins.int: _int,
     builtins.float: _float,
     operator.index: _index,
+    builtins.len: len,
     math.sqrt: sym_sqrt,
 }
 NUMBERS: Final = (SymInt, SymFloat, SymBool)

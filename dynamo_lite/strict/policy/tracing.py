@@ -87,7 +87,9 @@ class TracePolicy(NullPolicy):
         return result
 
     def _number(self, function: Any, value: Any) -> Any:
-        """``int``, ``float`` and their kin of a symbolic number, or of a tensor through ``item``."""
+        """``int``, ``float`` and their kin of a symbolic number, or of a tensor through ``item``; ``len`` of a tensor."""
+        if function is len:
+            return value.shape[0] if is_fake(value) and value.meta.shape else len(value)
         if is_fake(value) or self.tracer.library.is_tensor(value):
             value = value.item()
         if isinstance(value, tables.NUMBERS):

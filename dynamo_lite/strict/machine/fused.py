@@ -1,0 +1,532 @@
+"""Handlers of superinstructions, made for their arguments when the code is bound (see ``decode.fuse``).
+
+Names say where operands come from: ``f`` a local slot, ``c`` a constant, ``x`` the stack.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from dynamo_lite.strict.decode.instructions import BINARY_OPERATORS, COMPARE_OPERATORS
+from dynamo_lite.strict.machine import attributes, calls, names
+from dynamo_lite.strict.machine.attributes import NATIVE_PLAN, get_attr
+from dynamo_lite.strict.machine.frame import NULL, Frame
+from dynamo_lite.strict.machine.items import get_item
+from dynamo_lite.strict.machine.iteration import END, NATIVE_ITERATORS, for_iter
+from dynamo_lite.strict.machine.operators import NATIVE_BINARY, NATIVE_COMPARE, binary, compare_values
+from dynamo_lite.strict.machine.slots import INFOS
+
+Handler = Callable[[Frame, list[Any], Any], "Frame | None"]
+Maker = Callable[[Any], Handler]
+
+
+def _need(frame: Frame, stack: list[Any], *positions: int) -> None:
+    """Raises for the first unbound slot."""
+    for position in positions:
+        if stack[position] is NULL:
+            raise names.unbound_local(frame, position)
+
+
+def load_ff(arg: tuple[int, int]) -> Handler:
+    first, second = arg
+
+    def handler(frame: Frame, stack: list[Any], _: Any) -> None:
+        a = stack[first]
+        b = stack[second]
+        if a is NULL or b is NULL:
+            _need(frame, stack, first, second)
+        stack.append(a)
+        stack.append(b)
+
+    return handler
+
+
+def load_fc(arg: tuple[int, Any]) -> Handler:
+    first, constant = arg
+
+    def handler(frame: Frame, stack: list[Any], _: Any) -> None:
+        a = stack[first]
+        if a is NULL:
+            _need(frame, stack, first)
+        stack.append(a)
+        stack.append(constant)
+
+    return handler
+
+
+def store_load(arg: tuple[int, int]) -> Handler:
+    target, source = arg
+
+    def handler(frame: Frame, stack: list[Any], _: Any) -> None:
+        stack[target] = stack[-1]
+        value = stack[source]
+        if value is NULL:
+            stack.pop()
+            _need(frame, stack, source)
+        stack[-1] = value
+
+    return handler
+
+
+def store_jump(arg: tuple[int, int]) -> Handler:
+    slot, target = arg
+
+    def handler(frame: Frame, stack: list[Any], _: Any) -> None:
+        stack[slot] = stack.pop()
+        frame.it.__setstate__(target)
+
+    return handler
+
+
+def load_null_f(arg: tuple[None, int]) -> Handler:
+    slot = arg[1]
+
+    def handler(frame: Frame, stack: list[Any], _: Any) -> None:
+        value = stack[slot]
+        if value is NULL:
+            _need(frame, stack, slot)
+        stack.append(NULL)
+        stack.append(value)
+
+    return handler
+
+
+def load_null_deref(arg: tuple[None, int]) -> Handler:
+    slot = arg[1]
+
+    def handler(frame: Frame, stack: list[Any], _: Any) -> None:
+        stack.append(NULL)
+        names.load_deref(frame, stack, slot)
+
+    return handler
+
+
+def return_f(arg: tuple[int, None]) -> Handler:
+    slot = arg[0]
+
+    def handler(frame: Frame, stack: list[Any], _: Any) -> Frame | None:
+        value = stack[slot]
+        if value is NULL:
+            _need(frame, stack, slot)
+        return calls.return_const(frame, stack, value)
+
+    return handler
+
+
+def return_c(arg: tuple[Any, None]) -> Handler:
+    constant = arg[0]
+
+    def handler(frame: Frame, stack: list[Any], _: Any) -> Frame | None:
+        return calls.return_const(frame, stack, constant)
+
+    return handler
+
+
+def load_f_attr(arg: tuple[int, str]) -> Handler:
+    slot, name = arg
+
+    def handler(frame: Frame, stack: list[Any], _: Any) -> Frame | None:
+        obj = stack[slot]
+        info = INFOS.get(id(type(obj)))
+        if info is not None and info.plans.get(name) is NATIVE_PLAN and frame.policy is None:
+            stack.append(getattr(obj, name))
+            return None
+        if obj is NULL:
+            _need(frame, stack, slot)
+        return get_attr(frame, obj, name)
+
+    return handler
+
+
+def load_f_method_below(arg: tuple[int, str]) -> Handler:
+    slot, name = arg
+
+    def handler(frame: Frame, stack: list[Any], _: Any) -> Frame | None:
+        obj = stack[slot]
+        if obj is NULL:
+            _need(frame, stack, slot)
+        stack.append(obj)
+        return attributes.load_method_below(frame, stack, name)
+
+    return handler
+
+
+def for_iter_store(arg: tuple[int, int, int]) -> Handler:
+    target, slot, tail = arg
+
+    def handler(frame: Frame, stack: list[Any], _: Any) -> Frame | None:
+        iterator = stack[-1]
+        if type(iterator) in NATIVE_ITERATORS:
+            item = next(iterator, END)
+            if item is END:
+                stack.pop()
+                frame.it.__setstate__(target)
+            else:
+                stack[slot] = item
+            return None
+        frame.it.__setstate__(tail)
+        return for_iter(frame, stack, target)
+
+    return handler
+
+
+# --- operators
+
+
+def binary_ff(arg: tuple[int, int, int]) -> Handler:
+    first, second, index = arg
+    symbol = BINARY_OPERATORS[index]
+    native = NATIVE_BINARY[symbol]
+
+    def handler(frame: Frame, stack: list[Any], _: Any) -> Frame | None:
+        left = stack[first]
+        right = stack[second]
+        kind = type(left)
+        if (kind is int or kind is float) and kind is type(right):
+            stack.append(native(left, right))
+            return None
+        _need(frame, stack, first, second)
+        return binary(frame, symbol, left, right)
+
+    return handler
+
+
+def binary_fc(arg: tuple[int, Any, int]) -> Handler:
+    first, right, index = arg
+    symbol = BINARY_OPERATORS[index]
+    native = NATIVE_BINARY[symbol]
+    wanted = type(right)
+    quick = wanted is int or wanted is float or wanted is str
+
+    def handler(frame: Frame, stack: list[Any], _: Any) -> Frame | None:
+        left = stack[first]
+        if quick and type(left) is wanted:
+            stack.append(native(left, right))
+            return None
+        _need(frame, stack, first)
+        return binary(frame, symbol, left, right)
+
+    return handler
+
+
+def binary_xf(arg: tuple[int, int]) -> Handler:
+    second, index = arg
+    symbol = BINARY_OPERATORS[index]
+    native = NATIVE_BINARY[symbol]
+
+    def handler(frame: Frame, stack: list[Any], _: Any) -> Frame | None:
+        left = stack[-1]
+        right = stack[second]
+        kind = type(left)
+        if (kind is int or kind is float) and kind is type(right):
+            stack[-1] = native(left, right)
+            return None
+        _need(frame, stack, second)
+        return binary(frame, symbol, stack.pop(), right)
+
+    return handler
+
+
+def binary_xc(arg: tuple[Any, int]) -> Handler:
+    right, index = arg
+    symbol = BINARY_OPERATORS[index]
+    native = NATIVE_BINARY[symbol]
+    wanted = type(right)
+    quick = wanted is int or wanted is float or wanted is str
+
+    def handler(frame: Frame, stack: list[Any], _: Any) -> Frame | None:
+        left = stack[-1]
+        if quick and type(left) is wanted:
+            stack[-1] = native(left, right)
+            return None
+        return binary(frame, symbol, stack.pop(), right)
+
+    return handler
+
+
+def binary_ff_store(arg: tuple[int, int, int, int, int]) -> Handler:
+    first, second, index, target, tail = arg
+    symbol = BINARY_OPERATORS[index]
+    native = NATIVE_BINARY[symbol]
+
+    def handler(frame: Frame, stack: list[Any], _: Any) -> Frame | None:
+        left = stack[first]
+        right = stack[second]
+        kind = type(left)
+        if (kind is int or kind is float) and kind is type(right):
+            stack[target] = native(left, right)
+            return None
+        _need(frame, stack, first, second)
+        frame.it.__setstate__(tail)
+        return binary(frame, symbol, left, right)
+
+    return handler
+
+
+def binary_fc_store(arg: tuple[int, Any, int, int, int]) -> Handler:
+    first, right, index, target, tail = arg
+    symbol = BINARY_OPERATORS[index]
+    native = NATIVE_BINARY[symbol]
+    wanted = type(right)
+    quick = wanted is int or wanted is float or wanted is str
+
+    def handler(frame: Frame, stack: list[Any], _: Any) -> Frame | None:
+        left = stack[first]
+        if quick and type(left) is wanted:
+            stack[target] = native(left, right)
+            return None
+        _need(frame, stack, first)
+        frame.it.__setstate__(tail)
+        return binary(frame, symbol, left, right)
+
+    return handler
+
+
+def binary_xf_store(arg: tuple[int, int, int, int]) -> Handler:
+    second, index, target, tail = arg
+    symbol = BINARY_OPERATORS[index]
+    native = NATIVE_BINARY[symbol]
+
+    def handler(frame: Frame, stack: list[Any], _: Any) -> Frame | None:
+        left = stack.pop()
+        right = stack[second]
+        kind = type(left)
+        if (kind is int or kind is float) and kind is type(right):
+            stack[target] = native(left, right)
+            return None
+        _need(frame, stack, second)
+        frame.it.__setstate__(tail)
+        return binary(frame, symbol, left, right)
+
+    return handler
+
+
+def binary_store(arg: tuple[int, int, int]) -> Handler:
+    index, target, tail = arg
+    symbol = BINARY_OPERATORS[index]
+    native = NATIVE_BINARY[symbol]
+
+    def handler(frame: Frame, stack: list[Any], _: Any) -> Frame | None:
+        right = stack.pop()
+        left = stack.pop()
+        kind = type(left)
+        if (kind is int or kind is float) and kind is type(right):
+            stack[target] = native(left, right)
+            return None
+        frame.it.__setstate__(tail)
+        return binary(frame, symbol, left, right)
+
+    return handler
+
+
+# --- comparisons
+
+
+def compare_ff(arg: tuple[int, int, int]) -> Handler:
+    first, second, index = arg
+    symbol = COMPARE_OPERATORS[index]
+    native = NATIVE_COMPARE[symbol]
+
+    def handler(frame: Frame, stack: list[Any], _: Any) -> Frame | None:
+        left = stack[first]
+        right = stack[second]
+        kind = type(left)
+        if (kind is int or kind is float or kind is str) and kind is type(right):
+            stack.append(native(left, right))
+            return None
+        _need(frame, stack, first, second)
+        return compare_values(frame, symbol, left, right)
+
+    return handler
+
+
+def compare_fc(arg: tuple[int, Any, int]) -> Handler:
+    first, right, index = arg
+    symbol = COMPARE_OPERATORS[index]
+    native = NATIVE_COMPARE[symbol]
+    wanted = type(right)
+    quick = wanted is int or wanted is float or wanted is str
+
+    def handler(frame: Frame, stack: list[Any], _: Any) -> Frame | None:
+        left = stack[first]
+        if quick and type(left) is wanted:
+            stack.append(native(left, right))
+            return None
+        _need(frame, stack, first)
+        return compare_values(frame, symbol, left, right)
+
+    return handler
+
+
+def compare_xc(arg: tuple[Any, int]) -> Handler:
+    right, index = arg
+    symbol = COMPARE_OPERATORS[index]
+    native = NATIVE_COMPARE[symbol]
+    wanted = type(right)
+    quick = wanted is int or wanted is float or wanted is str
+
+    def handler(frame: Frame, stack: list[Any], _: Any) -> Frame | None:
+        left = stack[-1]
+        if quick and type(left) is wanted:
+            stack[-1] = native(left, right)
+            return None
+        return compare_values(frame, symbol, stack.pop(), right)
+
+    return handler
+
+
+def compare_ff_jump_false(arg: tuple[int, int, int, int, int]) -> Handler:
+    first, second, index, target, tail = arg
+    symbol = COMPARE_OPERATORS[index]
+    native = NATIVE_COMPARE[symbol]
+
+    def handler(frame: Frame, stack: list[Any], _: Any) -> Frame | None:
+        left = stack[first]
+        right = stack[second]
+        kind = type(left)
+        if (kind is int or kind is float or kind is str) and kind is type(right):
+            if not native(left, right):
+                frame.it.__setstate__(target)
+            return None
+        _need(frame, stack, first, second)
+        frame.it.__setstate__(tail)
+        return compare_values(frame, symbol, left, right)
+
+    return handler
+
+
+def compare_fc_jump_false(arg: tuple[int, Any, int, int, int]) -> Handler:
+    first, right, index, target, tail = arg
+    symbol = COMPARE_OPERATORS[index]
+    native = NATIVE_COMPARE[symbol]
+    wanted = type(right)
+    quick = wanted is int or wanted is float or wanted is str
+
+    def handler(frame: Frame, stack: list[Any], _: Any) -> Frame | None:
+        left = stack[first]
+        if quick and type(left) is wanted:
+            if not native(left, right):
+                frame.it.__setstate__(target)
+            return None
+        _need(frame, stack, first)
+        frame.it.__setstate__(tail)
+        return compare_values(frame, symbol, left, right)
+
+    return handler
+
+
+def compare_xc_jump_false(arg: tuple[Any, int, int, int]) -> Handler:
+    right, index, target, tail = arg
+    symbol = COMPARE_OPERATORS[index]
+    native = NATIVE_COMPARE[symbol]
+    wanted = type(right)
+    quick = wanted is int or wanted is float or wanted is str
+
+    def handler(frame: Frame, stack: list[Any], _: Any) -> Frame | None:
+        left = stack.pop()
+        if quick and type(left) is wanted:
+            if not native(left, right):
+                frame.it.__setstate__(target)
+            return None
+        frame.it.__setstate__(tail)
+        return compare_values(frame, symbol, left, right)
+
+    return handler
+
+
+def _compare_jump(when: bool) -> Maker:
+    def maker(arg: tuple[int, int, int]) -> Handler:
+        index, target, tail = arg
+        symbol = COMPARE_OPERATORS[index]
+        native = NATIVE_COMPARE[symbol]
+
+        def handler(frame: Frame, stack: list[Any], _: Any) -> Frame | None:
+            right = stack.pop()
+            left = stack.pop()
+            kind = type(left)
+            if (kind is int or kind is float or kind is str) and kind is type(right):
+                if native(left, right) is when:
+                    frame.it.__setstate__(target)
+                return None
+            frame.it.__setstate__(tail)
+            return compare_values(frame, symbol, left, right)
+
+        return handler
+
+    return maker
+
+
+compare_jump_false: Final = _compare_jump(False)
+compare_jump_true: Final = _compare_jump(True)
+
+
+# --- items
+
+
+def subscr_ff(arg: tuple[int, int, None]) -> Handler:
+    first, second, _arg = arg
+
+    def handler(frame: Frame, stack: list[Any], _: Any) -> Frame | None:
+        obj = stack[first]
+        key = stack[second]
+        kind = type(obj)
+        if ((kind is list or kind is str) and type(key) is int or kind is dict and type(key) is str) and (
+            frame.policy is None
+        ):
+            stack.append(obj[key])
+            return None
+        _need(frame, stack, first, second)
+        return get_item(frame, obj, key)
+
+    return handler
+
+
+def subscr_fc(arg: tuple[int, Any, None]) -> Handler:
+    first, key, _arg = arg
+    number, text = type(key) is int, type(key) is str
+
+    def handler(frame: Frame, stack: list[Any], _: Any) -> Frame | None:
+        obj = stack[first]
+        kind = type(obj)
+        if (number and (kind is list or kind is tuple) or text and kind is dict) and frame.policy is None:
+            stack.append(obj[key])
+            return None
+        _need(frame, stack, first)
+        return get_item(frame, obj, key)
+
+    return handler
+
+
+def subscr_xf(arg: tuple[int, None]) -> Handler:
+    second = arg[0]
+
+    def handler(frame: Frame, stack: list[Any], _: Any) -> Frame | None:
+        obj = stack[-1]
+        key = stack[second]
+        kind = type(obj)
+        if ((kind is list or kind is str) and type(key) is int or kind is dict and type(key) is str) and (
+            frame.policy is None
+        ):
+            stack[-1] = obj[key]
+            return None
+        _need(frame, stack, second)
+        return get_item(frame, stack.pop(), key)
+
+    return handler
+
+
+def subscr_xc(arg: tuple[Any, None]) -> Handler:
+    key = arg[0]
+    number, text = type(key) is int, type(key) is str
+
+    def handler(frame: Frame, stack: list[Any], _: Any) -> Frame | None:
+        obj = stack[-1]
+        kind = type(obj)
+        if (number and (kind is list or kind is tuple) or text and kind is dict) and frame.policy is None:
+            stack[-1] = obj[key]
+            return None
+        return get_item(frame, stack.pop(), key)
+
+    return handler
+
