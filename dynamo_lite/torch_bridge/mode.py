@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from types import FunctionType, MethodWrapperType
+from types import CellType, FunctionType, MethodWrapperType
 from typing import TYPE_CHECKING, Any, Final
 
 import torch
@@ -84,10 +84,19 @@ def _without_overrides(function: FunctionType) -> Callable[..., Any]:
     known = _COPIES.get(id(function))
     if known is None:
         scope = {**function.__globals__, **_NO_OVERRIDES}
-        copy = FunctionType(function.__code__, scope, function.__name__, function.__defaults__, function.__closure__)
+        cells = tuple(map(_cell, function.__closure__)) if function.__closure__ else None
+        copy = FunctionType(function.__code__, scope, function.__name__, function.__defaults__, cells)
         copy.__kwdefaults__ = function.__kwdefaults__
         known = _COPIES[id(function)] = (function, copy)
     return known[1]  # type: ignore[no-any-return]
+
+
+def _cell(cell: CellType) -> CellType:
+    """A cell whose function asks no more: functions that choose between two of their kind hold both in cells."""
+    held = cell.cell_contents
+    if type(held) is FunctionType and (held.__module__ or "").startswith("torch."):
+        return CellType(_without_overrides(held))
+    return cell
 
 
 @contextmanager
