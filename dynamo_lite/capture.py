@@ -112,6 +112,7 @@ class Capture:
         self.training = {name: child.training for name, child in self.library.named_modules(self.module)}
         self.live = run.live
         report = env.prove()
+        env.closed = True
         return self._build(tracer, call, inputs, in_spec, run, outputs, report)
 
     def _run(self, tracer: Tracer, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Run:

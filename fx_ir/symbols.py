@@ -82,7 +82,7 @@ class DetachedEnv:
     def known(self, condition: BoolExpr) -> bool | None:
         return self.knowledge.settle(condition)
 
-    def evaluate(self, condition: BoolExpr) -> bool:
+    def evaluate(self, condition: BoolExpr, kind: str = "branch") -> bool:
         """The answer; :class:`Undetermined` where there is none."""
         settled = self.knowledge.settle(condition)
         if settled is not None:

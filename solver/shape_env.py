@@ -55,6 +55,7 @@ class ShapeEnv(Declarations):
         self.known_facts: list[BoolExpr] = []
         self.notes: list[str] = []
         self.static: dict[str, int] = {}
+        self.closed = False  # set when the program is made: later questions are answered and nothing is recorded
         self._collapsed: dict[str, Guard] = {}
         self.scopes: list[list[Fact]] = []
 
@@ -156,6 +157,8 @@ class ShapeEnv(Declarations):
         return value
 
     def _record(self, condition: BoolExpr, kind: GuardKind, message: str | None) -> None:
+        if self.closed:
+            return
         adopted = not self._inferred.isdisjoint(E.free_symbols(condition))
         guard = Guard(f"G{len(self.guards) + 1}", condition, self.here(), self.origin, kind, adopted, message)
         self.guards.append(guard)

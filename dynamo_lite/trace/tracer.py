@@ -380,6 +380,8 @@ class Tracer:
                 args = (node, text or f"expected {condition.expr}")
                 self.level.graph.call_function(OPS["aten::_assert_scalar"], args, meta=self.node_meta(None))
         elif not condition:
+            if self.env.facts or self.env.scopes:
+                self.env.check(False, self._text(message))
             raise RuntimeError(self._text(message) or "Expected cond to be True, but got False")
 
     def _text(self, message: Any) -> str | None:
