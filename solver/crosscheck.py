@@ -11,7 +11,7 @@ from solver.prove.world import World
 from solver.report import Report
 from solver.smt2 import obligation
 
-TIMEOUT_MS: Final = 10_000
+TIMEOUT_MS: Final = 3_000
 CHECKERS: Final = ("cvc5",)
 
 NO_CHECKER = declare(

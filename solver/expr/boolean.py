@@ -217,8 +217,21 @@ def ne(a: Number | int | float, b: Number | int | float) -> BoolExpr:
 _DUALS: Final = {"and": "or", "or": "and"}
 
 
+_NEGATIONS: Final[dict[BoolExpr, BoolExpr]] = {}
+_MEMO_LIMIT: Final = 100_000
+
+
 def not_(condition: BoolExpr) -> BoolExpr:
     """``not condition``, pushed down to the comparisons (a float comparison keeps its ``not``: nan)."""
+    found = _NEGATIONS.get(condition)
+    if found is None:
+        if len(_NEGATIONS) > _MEMO_LIMIT:
+            _NEGATIONS.clear()
+        found = _NEGATIONS[condition] = _negated(condition)  # without the memo, time doubles with each level
+    return found
+
+
+def _negated(condition: BoolExpr) -> BoolExpr:
     op = condition.op
     if op == ">=":
         return nonnegative(-condition.poly - 1)
@@ -239,7 +252,7 @@ def not_(condition: BoolExpr) -> BoolExpr:
 def _join(op: str, conditions: Iterable[BoolExpr]) -> BoolExpr:
     """``and``/``or``: flat; what is settled when its turn comes goes."""
     neutral, absorbing = (TRUE, FALSE) if op == "and" else (FALSE, TRUE)
-    kept: list[BoolExpr] = []
+    kept: dict[BoolExpr, None] = {}
     for condition in conditions:
         for part in condition.parts if condition.op == op else (condition,):
             if part is neutral or part in kept:
@@ -248,12 +261,12 @@ def _join(op: str, conditions: Iterable[BoolExpr]) -> BoolExpr:
                 # Nothing after this is evaluated; before it only what may raise counts.
                 if all(k.total for k in kept):
                     return absorbing
-                kept.append(absorbing)
+                kept[absorbing] = None
                 return bool_node(op, tuple(kept))
-            kept.append(part)
+            kept[part] = None
     if not kept:
         return neutral
-    return kept[0] if len(kept) == 1 else bool_node(op, tuple(kept))
+    return next(iter(kept)) if len(kept) == 1 else bool_node(op, tuple(kept))
 
 
 def and_(*conditions: BoolExpr) -> BoolExpr:

@@ -21,6 +21,8 @@ from solver.prove.signs import FUEL
 from solver.prove.world import World, goal_of
 
 MAX_ENUMERATION: Final = 20_000
+RESOURCES: Final = 2_000_000
+SMALL_RESOURCES: Final = 100_000
 
 
 @dataclass(slots=True)
@@ -37,8 +39,9 @@ class Outcome:
 class Engine:
     """Decides guards against one world."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: World, resources: int = RESOURCES) -> None:
         self.world = world
+        self.resources = resources
         self._samplers: dict[frozenset[int], Sampler] = {}
         self._conflicts: dict[frozenset[int], tuple[int | None, bool]] = {}
 
@@ -77,7 +80,7 @@ class Engine:
         from solver.prove.z3_backend import ask
 
         context.mask = 0
-        answer = ask(context, FALSE)
+        answer = ask(context, FALSE, self.resources)
         if answer.status == "unsat":
             return self._minimal_conflict(cone, answer.core), False
         if answer.status == "sat" and self._admit(cone, answer.values) is not None:
@@ -194,7 +197,7 @@ class Engine:
 
         context.fuel = FUEL
         context.mask = 0
-        answer = ask(context, goal)
+        answer = ask(context, goal, self.resources)
         if answer.status == "unsat":
             return Outcome("proved", "z3", answer.core)
         if answer.status == "sat":

@@ -19,8 +19,9 @@ from solver.prove.context import Context
 from solver.prove.poly import Poly
 from solver.prove.world import World
 
-MAX_POINTS: Final = 220
+MAX_POINTS: Final = 260
 _MAX_TRIES: Final = 2500
+_MAX_BARREN: Final = 400
 _EXPONENTS: Final = (4, 5, 6, 7, 8, 9, 10, 12, 14, 16, 20, 24, 31, 32, 40, 53, 63, 64)
 Failure = (ZeroDivisionError, OverflowError, ValueError)
 
@@ -88,6 +89,7 @@ class Sampler:
         self._fresh = self._generate()
         self._seen: set[tuple[int, ...]] = set()
         self._tries = 0
+        self._barren = 0  # tries since the last new point
 
     def _symbols(self, poly: Poly) -> frozenset[int]:
         return self.context.algebra.symbols(poly)
@@ -102,13 +104,15 @@ class Sampler:
     def _advance(self) -> bool:
         if len(self.points) >= MAX_POINTS:
             return False
-        before = len(self.points)
+        if self._tries > _MAX_TRIES or self._barren > _MAX_BARREN:
+            return False
         for parameters in self._fresh:
             self._tries += 1
-            self.try_point(parameters)
-            if len(self.points) > before:
+            self._barren += 1
+            if self.try_point(parameters) is not None:
+                self._barren = 0
                 return True
-            if self._tries > _MAX_TRIES:
+            if self._tries > _MAX_TRIES or (self.points and self._barren > _MAX_BARREN):
                 return False
         return False
 
@@ -169,7 +173,7 @@ class Sampler:
         yield from _random(candidates)
 
     def _all(self, candidates: dict[int, list[int]]) -> Iterator[dict[int, int]]:
-        short = [candidates[atom][:24] for atom in self.free]
+        short = [candidates[atom][:10] for atom in self.free]
         pairs = sorted(product(*(range(len(values)) for values in short)), key=sum)
         for places in pairs:
             yield {

@@ -8,7 +8,7 @@ from typing import Final
 
 from solver.expr import BoolExpr, and_, free_symbols, ge, int_symbol
 from solver.expr.nodes import IntExpr
-from solver.prove.engine import Engine, Outcome
+from solver.prove.engine import SMALL_RESOURCES, Engine, Outcome
 from solver.prove.points import Point
 from solver.prove.world import World, goal_of
 from solver.report import Suggestion
@@ -108,7 +108,7 @@ class Advisor:
     def proved(self, candidate: Candidate) -> Suggestion | None:
         """The suggestion, if its condition is satisfiable, admits the example and makes the guards hold."""
         after = self.strengthened(candidate.condition)
-        engine = Engine(after)
+        engine = Engine(after, SMALL_RESOURCES)
         cone = after.cone(candidate.condition).union(*(after.cone(guard) for guard in self.guards))
         example = self.observer.example()
         if example is not None and self.observer.holds(example) and not example.holds(candidate.condition):
@@ -131,7 +131,7 @@ class Advisor:
     def _necessary(self, condition: BoolExpr) -> bool:
         """Whether the guards themselves imply the condition: then nothing weaker can do."""
         world = World(self.world.problem, [(f"guard {i}", guard) for i, guard in enumerate(self.guards)])
-        outcome: Outcome = Engine(world).decide_expr(condition)
+        outcome: Outcome = Engine(world, SMALL_RESOURCES).decide_expr(condition)
         return outcome.verdict == "proved"
 
     # -- words ---------------------------------------------------------------------------------------------------

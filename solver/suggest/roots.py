@@ -48,7 +48,7 @@ def clusters(engine: Engine, refuted: Sequence[Condition]) -> list[Cluster]:
         groups = [*rest, (cone, joined)]
     found = [Cluster(sorted(members, key=_complexity)) for _, members in groups]
     for cluster in found:
-        _Finder(engine, cluster).run()
+        _Finder(engine, cluster, len(found) == 1).run()
     return found
 
 
@@ -59,9 +59,10 @@ def _complexity(guard: Condition) -> tuple[int, str]:
 class _Finder:
     """Roots and fix of one cluster."""
 
-    def __init__(self, engine: Engine, cluster: Cluster) -> None:
+    def __init__(self, engine: Engine, cluster: Cluster, alone: bool) -> None:
         self.engine = engine
         self.cluster = cluster
+        self.alone = alone  # no other cluster, so that no joint fix is asked for
         self.goals = {guard.id: goal_of(guard.expr) for guard in cluster.guards}
         self.world = engine.world
         cone = frozenset().union(*(self.world.cone(goal) for goal in self.goals.values()))
@@ -71,6 +72,10 @@ class _Finder:
 
     def run(self) -> None:
         guards = self.cluster.guards
+        if len(guards) == 1:
+            self.cluster.roots = [guards[0].id]
+            if self.alone:
+                return
         base = self.observer.base()
         self.pool = list(self._points(base))
         roots, left = self._separated()
@@ -110,9 +115,9 @@ class _Finder:
             centre = base.parameters[atom]
             start = low if low is not None else centre - _POOL_LINE
             for value in dict.fromkeys([*range(start, start + _POOL_LINE), *range(centre - 20, centre + 21)]):
-                point = sampler.make({**base.parameters, atom: value})
-                if point is not None:
-                    yield point
+                made = sampler.make({**base.parameters, atom: value})
+                if made is not None:
+                    yield made
 
     def _separated(self) -> tuple[list[str], list[str]]:
         """Guards that fail somewhere where the simpler ones hold, and the rest."""
