@@ -233,7 +233,7 @@ def _run(options: argparse.Namespace) -> int:
         if value is not None
     }
     if options.output:
-        np.savez(options.output, **arrays)
+        np.savez(options.output, allow_pickle=False, **arrays)
     described = {name: f"{array.dtype}{list(array.shape)}" for name, array in arrays.items()}
     if options.json:
         print(json.dumps(described))

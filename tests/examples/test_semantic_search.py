@@ -27,7 +27,7 @@ TOLERANCE = 1e-4
 
 @pytest.fixture(scope="module")
 def model() -> Any:
-    from export import build  # type: ignore[import-not-found]
+    from export import build
 
     return build()
 
@@ -38,7 +38,7 @@ def inputs() -> tuple[Any, Any]:
 
 
 def capture(model: Any, inputs: tuple[Any, Any], strict: bool) -> dl.ExportedProgram:
-    from encoder import SHAPES  # type: ignore[import-not-found]
+    from encoder import SHAPES
 
     forward = type(model).forward.function.__get__(model)
     example = inputs[0][:3], inputs[1][:3]
@@ -46,7 +46,7 @@ def capture(model: Any, inputs: tuple[Any, Any], strict: bool) -> dl.ExportedPro
 
 
 def test_tokenizer_gives_the_reference_ids() -> None:
-    from data import tokenize  # type: ignore[import-not-found]
+    from data import tokenize
 
     ids, mask = tokenize(REFERENCE["sentences"])
     assert ids.tolist() == REFERENCE["input_ids"]
