@@ -218,14 +218,14 @@ _DUALS: Final = {"and": "or", "or": "and"}
 
 
 _NEGATIONS: Final[dict[BoolExpr, BoolExpr]] = {}
-_MEMO_LIMIT: Final = 100_000
+_NEGATION_LIMIT: Final = 100_000
 
 
 def not_(condition: BoolExpr) -> BoolExpr:
     """``not condition``, pushed down to the comparisons (a float comparison keeps its ``not``: nan)."""
     found = _NEGATIONS.get(condition)
     if found is None:
-        if len(_NEGATIONS) > _MEMO_LIMIT:
+        if len(_NEGATIONS) > _NEGATION_LIMIT:
             _NEGATIONS.clear()
         found = _NEGATIONS[condition] = _negated(condition)  # without the memo, time doubles with each level
     return found
