@@ -49,7 +49,12 @@ def main() -> int:
         if options.names and name not in options.names:
             continue
         native, first, interpreted = measure(fn, size, options.repeats)
-        rows[name] = {"native": native, "first": first, "interpreted": interpreted, "ratio": interpreted / native}
+        rows[name] = {
+            "native": native,
+            "first": first,
+            "interpreted": interpreted,
+            "ratio": interpreted / native,
+        }
         if not options.json:
             print(
                 f"{name:16} CPython {native * 1e3:8.2f} ms   first {first * 1e3:8.1f} ms   "

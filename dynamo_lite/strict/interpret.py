@@ -7,12 +7,12 @@ import sys
 from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar
 
+from dynamo_lite.strict import builtins as replacements
 from dynamo_lite.strict.errors import NOT_INTERPRETABLE
 from dynamo_lite.strict.machine import table
 from dynamo_lite.strict.machine.current import current_machine, peek
 from dynamo_lite.strict.machine.run import execute, get_traceback, set_traceback, user_traceback
 from dynamo_lite.strict.machine.slots import classes_changed
-from dynamo_lite.strict import builtins as replacements
 
 P = ParamSpec("P")
 R = TypeVar("R")

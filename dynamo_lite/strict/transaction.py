@@ -35,6 +35,7 @@ _UNTRACKED: Final = (dict, bytearray, array.array, types.CellType)
 class _Entry:
     obj: Any
     kind: str
+    key: Any
     effect: Effect
     restore: Callable[[], None]
 
@@ -74,7 +75,7 @@ class Transaction:
             return
         restore = _RESTORERS[kind](obj, key)
         effect = Effect(_KINDS[kind], _describe(kind, obj, key), self._locate(), "rolled back")
-        entry = _Entry(obj, kind, effect, restore)
+        entry = _Entry(obj, kind, key, effect, restore)
         self._entries.append(entry)
         self._seen[mark] = entry
 
@@ -111,11 +112,11 @@ class Transaction:
         ]
         return written + self._notes
 
-    def outside_writes(self) -> list[tuple[Any, str, Effect]]:
-        """The outside objects that were written, each with the kind of write and its effect."""
+    def outside_writes(self) -> list[tuple[Any, str, Any, Effect]]:
+        """The outside objects that were written, each with the kind and the key of the write, and its effect."""
         fresh = self._fresh_ids()
         return [
-            (entry.obj, entry.kind, entry.effect)
+            (entry.obj, entry.kind, entry.key, entry.effect)
             for entry in self._entries
             if id(entry.obj) not in fresh and id(entry.obj) not in self._made
         ]
@@ -368,24 +369,119 @@ def _describe(kind: str, obj: Any, key: Any) -> str:
 
 MUTATORS: Final[dict[type, frozenset[str]]] = {
     list: frozenset(
-        "append extend insert remove pop clear sort reverse __setitem__ __delitem__ __iadd__ __imul__ __init__".split()
+        [
+            "append",
+            "extend",
+            "insert",
+            "remove",
+            "pop",
+            "clear",
+            "sort",
+            "reverse",
+            "__setitem__",
+            "__delitem__",
+            "__iadd__",
+            "__imul__",
+            "__init__",
+        ]
     ),
-    dict: frozenset("update setdefault pop popitem clear __setitem__ __delitem__ __ior__ __init__".split()),
-    OrderedDict: frozenset("move_to_end update setdefault pop popitem clear __setitem__ __delitem__ __ior__".split()),
+    dict: frozenset(
+        [
+            "update",
+            "setdefault",
+            "pop",
+            "popitem",
+            "clear",
+            "__setitem__",
+            "__delitem__",
+            "__ior__",
+            "__init__",
+        ]
+    ),
+    OrderedDict: frozenset(
+        [
+            "move_to_end",
+            "update",
+            "setdefault",
+            "pop",
+            "popitem",
+            "clear",
+            "__setitem__",
+            "__delitem__",
+            "__ior__",
+        ]
+    ),
     set: frozenset(
-        "add update remove discard pop clear intersection_update difference_update symmetric_difference_update "
-        "__ior__ __iand__ __isub__ __ixor__ __init__".split()
+        [
+            "add",
+            "update",
+            "remove",
+            "discard",
+            "pop",
+            "clear",
+            "intersection_update",
+            "difference_update",
+            "symmetric_difference_update",
+            "__ior__",
+            "__iand__",
+            "__isub__",
+            "__ixor__",
+            "__init__",
+        ]
     ),
     deque: frozenset(
-        "append appendleft extend extendleft insert remove pop popleft clear rotate reverse __setitem__ __delitem__ "
-        "__iadd__ __imul__ __init__".split()
+        [
+            "append",
+            "appendleft",
+            "extend",
+            "extendleft",
+            "insert",
+            "remove",
+            "pop",
+            "popleft",
+            "clear",
+            "rotate",
+            "reverse",
+            "__setitem__",
+            "__delitem__",
+            "__iadd__",
+            "__imul__",
+            "__init__",
+        ]
     ),
     bytearray: frozenset(
-        "append extend insert remove pop clear reverse __setitem__ __delitem__ __iadd__ __imul__ __init__".split()
+        [
+            "append",
+            "extend",
+            "insert",
+            "remove",
+            "pop",
+            "clear",
+            "reverse",
+            "__setitem__",
+            "__delitem__",
+            "__iadd__",
+            "__imul__",
+            "__init__",
+        ]
     ),
     array.array: frozenset(
-        "append extend fromlist frombytes fromfile insert remove pop reverse byteswap __setitem__ __delitem__ "
-        "__iadd__ __imul__".split()
+        [
+            "append",
+            "extend",
+            "fromlist",
+            "frombytes",
+            "fromfile",
+            "insert",
+            "remove",
+            "pop",
+            "reverse",
+            "byteswap",
+            "__setitem__",
+            "__delitem__",
+            "__iadd__",
+            "__imul__",
+        ]
     ),
 }
 

@@ -61,14 +61,14 @@ class _Result(unittest.TestResult):
         self.path = path
         self.begun = 0.0
 
-    def startTest(self, test: unittest.TestCase) -> None:  # noqa: N802
+    def startTest(self, test: unittest.TestCase) -> None:
         super().startTest(test)
         self.outcome.results[test.id()] = "ok"
         self.begun = time.perf_counter()
         self.save(test.id())
         signal.setitimer(signal.ITIMER_REAL, SECONDS)
 
-    def stopTest(self, test: unittest.TestCase) -> None:  # noqa: N802
+    def stopTest(self, test: unittest.TestCase) -> None:
         signal.setitimer(signal.ITIMER_REAL, 0)
         self.outcome.seconds[test.id()] = time.perf_counter() - self.begun
         super().stopTest(test)
@@ -86,20 +86,20 @@ class _Result(unittest.TestResult):
 
             sys.__stderr__.write(f"--- {test.id()}\n" + "".join(traceback.format_exception(*err)))  # type: ignore[union-attr]
 
-    def addError(self, test: unittest.TestCase, err: Any) -> None:  # noqa: N802
+    def addError(self, test: unittest.TestCase, err: Any) -> None:
         self._bad(test, err)
 
-    def addFailure(self, test: unittest.TestCase, err: Any) -> None:  # noqa: N802
+    def addFailure(self, test: unittest.TestCase, err: Any) -> None:
         self._bad(test, err)
 
-    def addSubTest(self, test: unittest.TestCase, subtest: unittest.TestCase, err: Any) -> None:  # noqa: N802
+    def addSubTest(self, test: unittest.TestCase, subtest: unittest.TestCase, err: Any) -> None:
         if err is not None:
             self._bad(test, err)
 
-    def addSkip(self, test: unittest.TestCase, reason: str) -> None:  # noqa: N802
+    def addSkip(self, test: unittest.TestCase, reason: str) -> None:
         self.outcome.results[test.id()] = "skip"
 
-    def addUnexpectedSuccess(self, test: unittest.TestCase) -> None:  # noqa: N802
+    def addUnexpectedSuccess(self, test: unittest.TestCase) -> None:
         self.outcome.results[test.id()] = "unexpected success"
 
 
@@ -161,7 +161,14 @@ def run_apart(module: str, interpreted: bool, wanted: tuple[str, ...] = (), time
             job = json.dumps([module, interpreted, list(wanted), skip, str(path)])
             command = [sys.executable, "-m", "tests.cpython.run", "--job", job]
             try:
-                done = subprocess.run(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=None if os.environ.get("TRACE") else subprocess.PIPE, text=True, timeout=timeout)
+                done = subprocess.run(
+                    command,
+                    cwd=ROOT,
+                    stdout=subprocess.DEVNULL,
+                    stderr=None if os.environ.get("TRACE") else subprocess.PIPE,
+                    text=True,
+                    timeout=timeout,
+                )
                 code, note = done.returncode, (done.stderr or "")[-400:]
             except subprocess.TimeoutExpired:
                 code, note = 1, "timeout"
@@ -197,7 +204,9 @@ def compare(module: str, wanted: tuple[str, ...] = ()) -> Comparison:
     interpreted = run_apart(module, True, wanted)
     good = [test for test, what in native.results.items() if what == "ok"]
     failed = {
-        test: interpreted.results.get(test, "did not run") for test in good if interpreted.results.get(test) != "ok"
+        test: interpreted.results.get(test, "did not run")
+        for test in good
+        if interpreted.results.get(test) != "ok"
     }
     return Comparison(module, len(good), failed)
 
@@ -221,7 +230,9 @@ def main() -> int:
         module, interpreted, wanted, skip, path = json.loads(options.job)
         run_here(module, interpreted, wanted, set(skip), path)
         return 0
-    names = [n for m in options.modules for n in (FIRST_TEN if m == "ten" else MODULES if m == "all" else (m,))]
+    names = [
+        n for m in options.modules for n in (FIRST_TEN if m == "ten" else MODULES if m == "all" else (m,))
+    ]
     native = passed = 0
     failures: dict[str, str] = {}
     for name in names:

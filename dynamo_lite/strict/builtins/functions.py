@@ -100,7 +100,9 @@ def _special_or(name: str) -> Any:
 def _returns(frame: Frame, obj: Any, name: str, wanted: type, where: str) -> Routine:
     result = yield from bound_call(frame, lookup(type(obj), name), obj, ())
     if wanted not in mro_of(type(result)):
-        raise TypeError(f"{where} returned non-{'string' if wanted is str else wanted.__name__} (type {type(result).__name__})")
+        raise TypeError(
+            f"{where} returned non-{'string' if wanted is str else wanted.__name__} (type {type(result).__name__})"
+        )
     return result
 
 
@@ -185,11 +187,18 @@ def index_(frame: Frame, obj: Any, /) -> Routine:
     return (yield from index(frame, obj))
 
 
-@replaces(builtins.divmod, needed=lambda frame, a, b, /: slot(frame, type(a), "__divmod__") is not None or slot(frame, type(b), "__rdivmod__") is not None)
+@replaces(
+    builtins.divmod,
+    needed=lambda frame, a, b, /: (
+        slot(frame, type(a), "__divmod__") is not None or slot(frame, type(b), "__rdivmod__") is not None
+    ),
+)
 def divmod_(frame: Frame, a: Any, b: Any, /) -> Routine:
     result = yield from binary_protocol(frame, "divmod", a, b)
     if result is NotImplemented:
-        raise TypeError(f"unsupported operand type(s) for divmod(): '{type(a).__name__}' and '{type(b).__name__}'")
+        raise TypeError(
+            f"unsupported operand type(s) for divmod(): '{type(a).__name__}' and '{type(b).__name__}'"
+        )
     return result
 
 
@@ -223,7 +232,12 @@ def sum_(frame: Frame, iterable: Any, /, start: Any = 0) -> Routine:
     if type(start) in (str, bytes, bytearray):
         return sum(iterable, start)  # C refuses it
     items = yield from collect(frame, iterable)
-    if all(type(item) in (int, float, bool, complex) for item in items) and type(start) in (int, float, bool, complex):
+    if all(type(item) in (int, float, bool, complex) for item in items) and type(start) in (
+        int,
+        float,
+        bool,
+        complex,
+    ):
         return sum(items, start)
     total = start
     for item in items:
@@ -286,7 +300,10 @@ def sort_items(frame: Frame, items: list[Any], key: Any, reverse: Any) -> Routin
         keys = []
         for item in items:
             keys.append((yield call(key, item)))
-    if not any(compares_in_python(frame, type(each), "__lt__") or compares_in_python(frame, type(each), "__gt__") for each in keys):
+    if not any(
+        compares_in_python(frame, type(each), "__lt__") or compares_in_python(frame, type(each), "__gt__")
+        for each in keys
+    ):
         if key is None:
             return sorted(items, reverse=backwards)
         order = sorted(range(len(items)), key=keys.__getitem__, reverse=backwards)
@@ -329,7 +346,11 @@ def sorted_(frame: Frame, iterable: Any, /, *, key: Any = None, reverse: Any = F
 
 
 def _only_iterable(frame: Frame, *args: Any, **kwargs: Any) -> bool:
-    return len(args) == 1 and not kwargs and (suspended(args[0]) is not None or iterates_in_python(frame, args[0]))
+    return (
+        len(args) == 1
+        and not kwargs
+        and (suspended(args[0]) is not None or iterates_in_python(frame, args[0]))
+    )
 
 
 def _container(cls: type) -> None:

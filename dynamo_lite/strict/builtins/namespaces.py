@@ -243,7 +243,9 @@ def setrecursionlimit(frame: Frame, args: tuple[Any, ...], kwargs: Kwargs) -> Fr
 
 
 @replaces(warnings.warn)
-def warn(frame: Frame, message: Any, category: Any = None, stacklevel: int = 1, source: Any = None, **rest: Any) -> Routine:
+def warn(
+    frame: Frame, message: Any, category: Any = None, stacklevel: int = 1, source: Any = None, **rest: Any
+) -> Routine:
     """``warnings.warn``: C reads the location off the real stack; here it is the interpreted caller's."""
     if issubclass(type(message), Warning):
         category = type(message)
@@ -263,8 +265,6 @@ def warn(frame: Frame, message: Any, category: Any = None, stacklevel: int = 1, 
     registry = namespace.setdefault("__warningregistry__", {})
     module = namespace.get("__name__") or "<string>"
     yield call(warnings.warn_explicit, message, category, file, line, module, registry, namespace, source)
-
-
 
 
 def _getframemodulename(frame: Frame, args: tuple[Any, ...], kwargs: Kwargs) -> Frame | None:

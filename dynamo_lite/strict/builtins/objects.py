@@ -7,16 +7,16 @@ import types
 from types import CellType, FunctionType
 from typing import Any, Final
 
-from dynamo_lite.strict.decode.versions import SET_NAME_WRAPS
 from dynamo_lite.strict.builtins.registry import replaces, replaces_directly
+from dynamo_lite.strict.decode.versions import SET_NAME_WRAPS
 from dynamo_lite.strict.machine import attributes
 from dynamo_lite.strict.machine.attributes import bound_call, get_attr
 from dynamo_lite.strict.machine.calls import Kwargs, construct, native
 from dynamo_lite.strict.machine.frame import NULL, Frame, cell_value, new_frame
 from dynamo_lite.strict.machine.operators import truth
 from dynamo_lite.strict.machine.routine import Routine, call, start
-from dynamo_lite.strict.machine.view import user_frame
 from dynamo_lite.strict.machine.slots import MISSING, classes_changed, dict_of, lookup, mro_of, slot
+from dynamo_lite.strict.machine.view import user_frame
 
 
 @replaces_directly(builtins.getattr)
@@ -174,7 +174,10 @@ def _check(name: str, frame: Frame, obj: Any, cls: Any) -> Routine:
 def _plain_class_attribute(frame: Frame, obj: Any) -> bool:
     """Whether ``obj.__class__`` is its type, found without user code."""
     kind = type(obj)
-    return slot(frame, kind, "__getattribute__") is None and type(lookup(kind, "__class__")) is types.GetSetDescriptorType
+    return (
+        slot(frame, kind, "__getattribute__") is None
+        and type(lookup(kind, "__class__")) is types.GetSetDescriptorType
+    )
 
 
 @replaces(builtins.issubclass)
@@ -195,7 +198,7 @@ def super_(frame: Frame, args: tuple[Any, ...], kwargs: Kwargs) -> Frame | None:
     if code.argcount == 0:
         raise RuntimeError("super(): no arguments")
     first = frame.stack[0]
-    if type(first) is CellType and "__class__" != code.decoded.slot_names[0] and _is_cell(code.code, 0):
+    if type(first) is CellType and code.decoded.slot_names[0] != "__class__" and _is_cell(code.code, 0):
         first = cell_value(first)
     if first is NULL:
         raise RuntimeError("super(): arg[0] deleted")
@@ -444,6 +447,9 @@ def _set_name(frame: Frame, method: Any, value: Any, cls: Any, key: str) -> Rout
 @replaces_directly(type)
 def type_(frame: Frame, args: tuple[Any, ...], kwargs: Kwargs) -> Frame | None:
     if len(args) == 1 and not kwargs:
+        policy = frame.policy
+        if policy is not None and type(args[0]) in policy.special_types:
+            return native(frame, type, args, None)
         frame.stack.append(type(args[0]))
         return None
     return start(frame, _type_call(args, kwargs or {}))
@@ -461,7 +467,6 @@ def type_call(frame: Frame, args: tuple[Any, ...], kwargs: Kwargs) -> Frame | No
     if args[0] is type:
         return type_(frame, args[1:], kwargs)
     return construct(frame, args[0], args[1:], kwargs)
-
 
 
 def _register() -> None:

@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from dynamo_lite.strict.machine.calls import CONSTRUCTORS, METHOD_NAMES, METHODS, REPLACEMENTS, Kwargs, Replacement, native
+from dynamo_lite.strict.machine.calls import (
+    CONSTRUCTORS,
+    METHOD_NAMES,
+    METHODS,
+    REPLACEMENTS,
+    Kwargs,
+    Replacement,
+    native,
+)
 from dynamo_lite.strict.machine.frame import Frame
 from dynamo_lite.strict.machine.routine import Routine, start
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+import opcode
 import sys
 from types import CodeType
 from typing import Final
-
-import opcode
 
 from dynamo_lite.strict.decode import v311, v312, v313
 from dynamo_lite.strict.decode.record import Decoded

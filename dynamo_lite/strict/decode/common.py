@@ -60,11 +60,12 @@ def constant(scan: Scan, arg: int) -> None:
     scan.emit("load_const", scan.consts[arg])
 
 
-def pair(op: str) -> Rule:
-    """Two slots in one argument (3.13)."""
+def pair(first: str, second: str) -> Rule:
+    """Two instructions in one, their slots in one argument (3.13)."""
 
     def rule(scan: Scan, arg: int) -> None:
-        scan.emit(op, (arg >> 4, arg & 15))
+        scan.emit(first, arg >> 4)
+        scan.emit(second, arg & 15)
 
     return rule
 

@@ -30,6 +30,14 @@ RULES: Final[dict[tuple[str, str], Rule]] = {
     ("load_fast", "load_method_below"): Rule("load_f_method_below"),
     ("push_null", "load_fast"): Rule("load_null_f"),
     ("push_null", "load_deref"): Rule("load_null_deref"),
+    ("load_fast", "load_method_above"): Rule("load_f_method_above"),
+    ("to_bool", "pop_jump_if_false"): Rule("bool_jump_false"),
+    ("to_bool", "pop_jump_if_true"): Rule("bool_jump_true"),
+    ("compare_bool", "pop_jump_if_false"): Rule("compare_jump_false", tail=True),
+    ("compare_bool", "pop_jump_if_true"): Rule("compare_jump_true", tail=True),
+    ("load_ff", "compare_bool"): Rule("compare_ff"),
+    ("load_fc", "compare_bool"): Rule("compare_fc"),
+    ("load_const", "compare_bool"): Rule("compare_xc"),
     ("load_fast", "return_value"): Rule("return_f"),
     ("load_const", "return_value"): Rule("return_c"),
     ("store_fast", "load_fast"): Rule("store_load", unless=_TAKES_ONE),
@@ -56,7 +64,7 @@ RULES: Final[dict[tuple[str, str], Rule]] = {
     ("load_fast", "binary_subscr"): Rule("subscr_xf"),
     ("load_const", "binary_subscr"): Rule("subscr_xc"),
 }
-FUSED: Final[tuple[str, ...]] = tuple(rule.op for rule in RULES.values())
+FUSED: Final[tuple[str, ...]] = tuple(sorted({rule.op for rule in RULES.values()}))
 # instructions whose argument is a target; of joined ones the last part of it is
 _JUMPS: Final = frozenset(
     {
@@ -103,7 +111,9 @@ class _Fusion:
             op = instructions[position].op
             parts = [position]
             following = position + 1
-            while following < count and following not in targets and handlers[following] is handlers[position]:
+            while (
+                following < count and following not in targets and handlers[following] is handlers[position]
+            ):
                 rule = rules.get((op, instructions[following].op))
                 if rule is None:
                     break
@@ -143,13 +153,20 @@ class _Fusion:
                 for handler in old.handlers
                 if handler is not None
             }
-            handlers = tuple([None if self.handlers[s] is None else kept[id(self.handlers[s])] for s in sources])
+            handlers = tuple(
+                [None if self.handlers[s] is None else kept[id(self.handlers[s])] for s in sources]
+            )
         return Decoded(old.code, tuple(instructions), offsets, handlers, old.slot_names)
 
     def _where(self, parts: list[int]) -> int:
         """The part whose position the whole takes: the one that may raise, which is not a plain load or store."""
         for part in reversed(parts):
-            if self.old.instructions[part].op not in ("store_fast", "pop_jump_if_false", "pop_jump_if_true", "jump"):
+            if self.old.instructions[part].op not in (
+                "store_fast",
+                "pop_jump_if_false",
+                "pop_jump_if_true",
+                "jump",
+            ):
                 return part
         return parts[0]
 

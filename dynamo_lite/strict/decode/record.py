@@ -41,7 +41,11 @@ class Decoded:
         if self._positions is None:
             self._positions = list(self.code.co_positions())
         where = self.offsets[index] // 2
-        return self._positions[where] if where < len(self._positions) else (self.code.co_firstlineno,) * 2 + (None, None)
+        return (
+            self._positions[where]
+            if where < len(self._positions)
+            else (self.code.co_firstlineno,) * 2 + (None, None)
+        )
 
     def line(self, index: int) -> int:
         """The line of an instruction; the first line of the code where CPython kept none."""

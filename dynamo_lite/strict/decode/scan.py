@@ -168,11 +168,11 @@ def close_suspendable(decoded: Decoded) -> Decoded:
     count = len(decoded.instructions)
     handler = Handler(count, 0, True)
     known = decoded.handlers or (None,) * count
-    covered = tuple(
-        known[i] if known[i] is not None or i <= first else handler for i in range(count)
-    )
+    covered = tuple(known[i] if known[i] is not None or i <= first else handler for i in range(count))
     tail = (Instruction("stop_iteration_error", None), Instruction("reraise", 1))
     offsets = array("l", decoded.offsets)
     last = offsets[-1]
     offsets.extend((last, last))
-    return Decoded(decoded.code, decoded.instructions + tail, offsets, (*covered, None, None), decoded.slot_names)
+    return Decoded(
+        decoded.code, decoded.instructions + tail, offsets, (*covered, None, None), decoded.slot_names
+    )

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from typing import Final
 
-from dynamo_lite.strict.decode.common import SHARED, backward, forward, name, number, plain, skip, wrap_async_yield
+from dynamo_lite.strict.decode.common import (
+    SHARED,
+    backward,
+    forward,
+    name,
+    number,
+    plain,
+    skip,
+    wrap_async_yield,
+)
 from dynamo_lite.strict.decode.scan import Rule, Scan
 
 

@@ -44,7 +44,9 @@ def _make_function(scan: Scan, arg: int) -> None:
 
 
 OWN: Final[dict[str, Rule]] = {
-    **{key: rule for key, rule in v312.OWN.items() if key not in ("KW_NAMES", "LOAD_CLOSURE", "FORMAT_VALUE")},
+    **{
+        key: rule for key, rule in v312.OWN.items() if key not in ("KW_NAMES", "LOAD_CLOSURE", "FORMAT_VALUE")
+    },
     "EXIT_INIT_CHECK": unreachable("EXIT_INIT_CHECK"),
     "ENTER_EXECUTOR": unreachable("ENTER_EXECUTOR"),
     "FORMAT_SIMPLE": _format_simple,
@@ -60,10 +62,9 @@ OWN: Final[dict[str, Rule]] = {
     "LOAD_ATTR": v312.load_attr("load_method_above"),
     "LOAD_GLOBAL": _load_global,
     "LOAD_SUPER_ATTR": v312.load_super_attr("load_super_method_above"),
-    "LOAD_FAST": number("load_fast_raw"),
-    "LOAD_FAST_LOAD_FAST": pair("load_fast_load_fast"),
-    "STORE_FAST_LOAD_FAST": pair("store_fast_load_fast"),
-    "STORE_FAST_STORE_FAST": pair("store_fast_store_fast"),
+    "LOAD_FAST_LOAD_FAST": pair("load_fast", "load_fast"),
+    "STORE_FAST_LOAD_FAST": pair("store_fast", "load_fast"),
+    "STORE_FAST_STORE_FAST": pair("store_fast", "store_fast"),
     "MAKE_FUNCTION": _make_function,
     "SET_FUNCTION_ATTRIBUTE": number("set_function_attribute"),
 }

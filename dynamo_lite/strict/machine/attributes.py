@@ -19,10 +19,10 @@ from dynamo_lite.strict.machine.slots import (
     MISSING,
     NATIVE,
     classes_changed,
+    dict_of,
     info_of,
     lookup,
     mro_of,
-    dict_of,
     slot,
 )
 
@@ -91,7 +91,7 @@ def _plan(frame: Frame, kind: type, name: str) -> Plan:
         return _get_by_function, getattribute
     else:
         return _get_by_function_or_hook, (getattribute, hook)
-    if hook is None or type(hook) is FunctionType and slot(frame, kind, "__getattr__") is None:
+    if hook is None or (type(hook) is FunctionType and slot(frame, kind, "__getattr__") is None):
         return plan
     if plan[0] is _get_native:
         return _get_native_or_hook, (native_getter, hook)
@@ -271,9 +271,14 @@ def _get_class(frame: Frame, cls: Any, name: str, extra: None) -> Frame | None:
     above = lookup(meta, name)
     if above is not MISSING and type(above) not in _PLAIN_KINDS:
         getter = lookup(type(above), "__get__")
-        interpreted = getter is _PROPERTY_GET or (getter is not MISSING and slot(frame, type(above), "__get__") is not None)
+        interpreted = getter is _PROPERTY_GET or (
+            getter is not MISSING and slot(frame, type(above), "__get__") is not None
+        )
         if interpreted:
-            is_data = lookup(type(above), "__set__") is not MISSING or lookup(type(above), "__delete__") is not MISSING
+            is_data = (
+                lookup(type(above), "__set__") is not MISSING
+                or lookup(type(above), "__delete__") is not MISSING
+            )
             if is_data or lookup(cls, name) is MISSING:
                 if getter is _PROPERTY_GET:
                     return _get_property(frame, cls, name, above)
@@ -347,7 +352,9 @@ def _after(owner: type, start_class: type, name: str) -> Any:
     return MISSING
 
 
-def get_from(frame: Frame, attribute: Any, instance: Any, owner: type, native: Callable[[], Any]) -> Frame | None:
+def get_from(
+    frame: Frame, attribute: Any, instance: Any, owner: type, native: Callable[[], Any]
+) -> Frame | None:
     """``attribute.__get__(instance, owner)`` where that may be interpreted, else what ``native`` gives."""
     getter = lookup(type(attribute), "__get__")
     if getter is _PROPERTY_GET and instance is not None and attribute.fget is not None:

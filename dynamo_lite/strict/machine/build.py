@@ -8,7 +8,7 @@ from dynamo_lite.strict.machine.attributes import bound_call, dropped
 from dynamo_lite.strict.machine.frame import NULL, Frame
 from dynamo_lite.strict.machine.iteration import collect
 from dynamo_lite.strict.machine.routine import Routine, call, start
-from dynamo_lite.strict.machine.slots import MISSING, lookup, mro_of, slot
+from dynamo_lite.strict.machine.slots import MISSING, lookup, slot
 
 
 def build_tuple(frame: Frame, stack: list[Any], count: int) -> None:
@@ -195,7 +195,9 @@ def format_value(frame: Frame, stack: list[Any], how: tuple[str | None, bool]) -
         return None
     kind = type(value)
     if kind is str and not spec:
-        stack.append(value if conversion in (None, "s") else repr(value) if conversion == "r" else ascii(value))
+        stack.append(
+            value if conversion in (None, "s") else repr(value) if conversion == "r" else ascii(value)
+        )
         return None
     return start(frame, formatted(frame, value, conversion, spec))
 

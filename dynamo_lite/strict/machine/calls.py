@@ -4,8 +4,15 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from types import BuiltinFunctionType, FunctionType, MethodType, MethodWrapperType
-from types import MethodDescriptorType, WrapperDescriptorType, ClassMethodDescriptorType
+from types import (
+    BuiltinFunctionType,
+    ClassMethodDescriptorType,
+    FunctionType,
+    MethodDescriptorType,
+    MethodType,
+    MethodWrapperType,
+    WrapperDescriptorType,
+)
 from typing import Any, Final
 
 from dynamo_lite.strict.machine.code import PLAIN, TRACED, prepare
@@ -79,7 +86,9 @@ def bind(frame: Frame, attribute: Any, obj: Any, owner: type) -> Routine:
 
 def enter(frame: Frame, fn: FunctionType, args: tuple[Any, ...], kwargs: Kwargs) -> Frame | None:
     """Calls a Python function: a new frame, unless its code is opaque."""
-    code = (PLAIN if frame.policy is None else TRACED).get(id(fn.__code__)) or prepare(fn.__code__, frame.policy)
+    code = (PLAIN if frame.policy is None else TRACED).get(id(fn.__code__)) or prepare(
+        fn.__code__, frame.policy
+    )
     if code.opaque:
         return native(frame, fn, args, kwargs)
     if code.simple and kwargs is None and len(args) == code.argcount:
@@ -131,7 +140,9 @@ def bind_arguments(code: Code, fn: FunctionType, args: tuple[Any, ...], kwargs: 
     return slots
 
 
-def _bind_keywords(code: Code, slots: list[Any], kwargs: dict[str, Any], extra: dict[str, Any] | None) -> bool:
+def _bind_keywords(
+    code: Code, slots: list[Any], kwargs: dict[str, Any], extra: dict[str, Any] | None
+) -> bool:
     """Puts keyword arguments where they belong; False where they do not fit."""
     names = code.decoded.slot_names
     total = code.argcount + code.kwonly
@@ -381,7 +392,12 @@ def _call(frame: Frame, stack: list[Any], fn: Any, args: list[Any]) -> Frame | N
                 return made_or_none
             stack[-1] = obj
             return None
-    elif kind is BuiltinFunctionType and frame.policy is None and fn not in REPLACEMENTS and fn.__name__ not in METHOD_NAMES:
+    elif (
+        kind is BuiltinFunctionType
+        and frame.policy is None
+        and fn not in REPLACEMENTS
+        and fn.__name__ not in METHOD_NAMES
+    ):
         stack.append(fn(*args))
         return None
     return invoke(frame, fn, tuple(args), None)
@@ -466,7 +482,9 @@ def _bind_by_plan(
     return slots
 
 
-def _keyword_plan(code: Code, count: int, names: tuple[str, ...]) -> tuple[list[int] | None, list[tuple[int, str]]]:
+def _keyword_plan(
+    code: Code, count: int, names: tuple[str, ...]
+) -> tuple[list[int] | None, list[tuple[int, str]]]:
     """Where keywords of these names go after ``count`` positional arguments, and which parameters then are left."""
     total = code.argcount + code.kwonly
     if count > code.argcount:
@@ -474,7 +492,11 @@ def _keyword_plan(code: Code, count: int, names: tuple[str, ...]) -> tuple[list[
     known = code.decoded.slot_names[:total]
     positions = []
     for name in names:
-        if name not in known or (position := known.index(name)) < max(code.posonly, count) or position in positions:
+        if (
+            name not in known
+            or (position := known.index(name)) < max(code.posonly, count)
+            or position in positions
+        ):
             return None, []
         positions.append(position)
     left = [(i, known[i]) for i in range(count, total) if i not in positions]

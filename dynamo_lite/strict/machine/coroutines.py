@@ -198,15 +198,17 @@ def get_anext(frame: Frame, stack: list[Any], arg: None) -> Frame | None:
 def _anext(frame: Frame, iterator: Any) -> Routine:
     method = lookup(type(iterator), "__anext__")
     if method is MISSING:
-        raise TypeError(f"'async for' requires an iterator with __anext__ method, got {type(iterator).__name__}")
+        raise TypeError(
+            f"'async for' requires an iterator with __anext__ method, got {type(iterator).__name__}"
+        )
     awaitable = yield from bound_call(frame, method, iterator, ())
     if type(awaitable) is CoroutineType or _is_iterable_coroutine(awaitable):
         return awaitable
     try:
         return (yield from _awaitable(frame, awaitable, 0))
     except Exception as error:
-        problem = TypeError(f"'async for' received an invalid object from __anext__: {type(awaitable).__name__}")
+        problem = TypeError(
+            f"'async for' received an invalid object from __anext__: {type(awaitable).__name__}"
+        )
         problem.__cause__ = error
     raise problem
-
-

@@ -20,7 +20,9 @@ def raise_(frame: Frame, stack: list[Any], count: int) -> Frame | None:
         return unwind(frame, handled, again=True)
     cause = stack.pop() if count == 2 else MISSING
     error = stack.pop()
-    if isinstance_of(error, BaseException) and (cause is MISSING or cause is None or isinstance_of(cause, BaseException)):
+    if isinstance_of(error, BaseException) and (
+        cause is MISSING or cause is None or isinstance_of(cause, BaseException)
+    ):
         return _raise(frame, error, cause)
     return start(frame, _make(frame, error, cause), _deliver_raise)
 
@@ -49,7 +51,9 @@ def _instance(value: Any, message: str, check: bool) -> Routine:
     if issubclass(type(value), type) and issubclass(value, BaseException):
         made = yield call(value)
         if BaseException not in mro_of(type(made)):
-            raise TypeError(f"calling {value!r} should have returned an instance of BaseException, not {type(made)!r}")
+            raise TypeError(
+                f"calling {value!r} should have returned an instance of BaseException, not {type(made)!r}"
+            )
         return made
     if issubclass(type(value), BaseException):
         return value
@@ -121,7 +125,11 @@ def _split(frame: Frame, error: Any, wanted: Any) -> Routine:
     if matches(error, wanted):
         if isinstance_of(error, BaseExceptionGroup):
             return None, error
-        group = BaseExceptionGroup("", [error]) if not isinstance(error, Exception) else ExceptionGroup("", [error])
+        group = (
+            BaseExceptionGroup("", [error])
+            if not isinstance(error, Exception)
+            else ExceptionGroup("", [error])
+        )
         group.__traceback__ = None
         tb = get_traceback(error)
         if tb is not None:
@@ -135,7 +143,9 @@ def _split(frame: Frame, error: Any, wanted: Any) -> Routine:
         if type(pair) is not tuple:
             raise TypeError(f"{type(error).__name__}.split must return a tuple, not {type(pair).__name__}")
         if len(pair) < 2:
-            raise TypeError(f"{type(error).__name__}.split must return a 2-tuple, got tuple of size {len(pair)}")
+            raise TypeError(
+                f"{type(error).__name__}.split must return a 2-tuple, got tuple of size {len(pair)}"
+            )
         matched, rest = pair[0], pair[1]
         return (error, None) if matched is None else (rest, matched)
     return error, None
@@ -188,7 +198,9 @@ def _prepare(frame: Frame, original: Any, raised: list[Any]) -> Routine:
         return None
     if len(new) == 1:
         return new[0]
-    return ExceptionGroup("", new) if all(isinstance(e, Exception) for e in new) else BaseExceptionGroup("", new)
+    return (
+        ExceptionGroup("", new) if all(isinstance(e, Exception) for e in new) else BaseExceptionGroup("", new)
+    )
 
 
 def _leaves(error: Any, into: set[int]) -> None:
@@ -230,7 +242,11 @@ def before_with(frame: Frame, stack: list[Any], arg: None) -> Frame | None:
 
 def before_async_with(frame: Frame, stack: list[Any], arg: None) -> Frame | None:
     manager = stack.pop()
-    return start(frame, _enter(frame, manager, "__aenter__", "__aexit__", "asynchronous context manager"), _deliver_pair)
+    return start(
+        frame,
+        _enter(frame, manager, "__aenter__", "__aexit__", "asynchronous context manager"),
+        _deliver_pair,
+    )
 
 
 def _enter(frame: Frame, manager: Any, enter: str, leave: str, what: str) -> Routine:
@@ -298,5 +314,3 @@ def cleanup_throw(frame: Frame, stack: list[Any], arg: None) -> Frame | None:
         stack.append(error.value)
         return None
     return unwind(frame, error, again=True)
-
-

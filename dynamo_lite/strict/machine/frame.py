@@ -123,7 +123,7 @@ class Frame:
 class GeneratorFrame(Frame):
     """The frame behind a generator, a coroutine or an asynchronous generator."""
 
-    __slots__ = ("async_yield", "done", "object", "primed", "priming", "running", "started", "__weakref__")
+    __slots__ = ("__weakref__", "async_yield", "done", "object", "primed", "priming", "running", "started")
 
     running: bool
     started: bool

@@ -14,7 +14,14 @@ from dynamo_lite.strict.machine.attributes import NATIVE_PLAN, get_attr
 from dynamo_lite.strict.machine.frame import NULL, Frame
 from dynamo_lite.strict.machine.items import get_item
 from dynamo_lite.strict.machine.iteration import END, NATIVE_ITERATORS, for_iter
-from dynamo_lite.strict.machine.operators import NATIVE_BINARY, NATIVE_COMPARE, binary, compare_values
+from dynamo_lite.strict.machine.operators import (
+    NATIVE_BINARY,
+    NATIVE_COMPARE,
+    binary,
+    compare_values,
+    pop_jump_if_false,
+    pop_jump_if_true,
+)
 from dynamo_lite.strict.machine.slots import INFOS
 
 Handler = Callable[[Frame, list[Any], Any], "Frame | None"]
@@ -148,6 +155,37 @@ def load_f_method_below(arg: tuple[int, str]) -> Handler:
             _need(frame, stack, slot)
         stack.append(obj)
         return attributes.load_method_below(frame, stack, name)
+
+    return handler
+
+
+def load_f_method_above(arg: tuple[int, str]) -> Handler:
+    slot, name = arg
+
+    def handler(frame: Frame, stack: list[Any], _: Any) -> Frame | None:
+        obj = stack[slot]
+        if obj is NULL:
+            _need(frame, stack, slot)
+        stack.append(obj)
+        return attributes.load_method_above(frame, stack, name)
+
+    return handler
+
+
+def bool_jump_false(arg: tuple[None, int]) -> Handler:
+    target = arg[1]
+
+    def handler(frame: Frame, stack: list[Any], _: Any) -> Frame | None:
+        return pop_jump_if_false(frame, stack, target)
+
+    return handler
+
+
+def bool_jump_true(arg: tuple[None, int]) -> Handler:
+    target = arg[1]
+
+    def handler(frame: Frame, stack: list[Any], _: Any) -> Frame | None:
+        return pop_jump_if_true(frame, stack, target)
 
     return handler
 
@@ -471,7 +509,7 @@ def subscr_ff(arg: tuple[int, int, None]) -> Handler:
         obj = stack[first]
         key = stack[second]
         kind = type(obj)
-        if ((kind is list or kind is str) and type(key) is int or kind is dict and type(key) is str) and (
+        if (((kind is list or kind is str) and type(key) is int) or (kind is dict and type(key) is str)) and (
             frame.policy is None
         ):
             stack.append(obj[key])
@@ -489,7 +527,7 @@ def subscr_fc(arg: tuple[int, Any, None]) -> Handler:
     def handler(frame: Frame, stack: list[Any], _: Any) -> Frame | None:
         obj = stack[first]
         kind = type(obj)
-        if (number and (kind is list or kind is tuple) or text and kind is dict) and frame.policy is None:
+        if ((number and (kind is list or kind is tuple)) or (text and kind is dict)) and frame.policy is None:
             stack.append(obj[key])
             return None
         _need(frame, stack, first)
@@ -505,7 +543,7 @@ def subscr_xf(arg: tuple[int, None]) -> Handler:
         obj = stack[-1]
         key = stack[second]
         kind = type(obj)
-        if ((kind is list or kind is str) and type(key) is int or kind is dict and type(key) is str) and (
+        if (((kind is list or kind is str) and type(key) is int) or (kind is dict and type(key) is str)) and (
             frame.policy is None
         ):
             stack[-1] = obj[key]
@@ -523,10 +561,9 @@ def subscr_xc(arg: tuple[Any, None]) -> Handler:
     def handler(frame: Frame, stack: list[Any], _: Any) -> Frame | None:
         obj = stack[-1]
         kind = type(obj)
-        if (number and (kind is list or kind is tuple) or text and kind is dict) and frame.policy is None:
+        if ((number and (kind is list or kind is tuple)) or (text and kind is dict)) and frame.policy is None:
             stack[-1] = obj[key]
             return None
         return get_item(frame, stack.pop(), key)
 
     return handler
-

@@ -326,7 +326,10 @@ def _over(made: Any, frame: GeneratorFrame) -> bool:
         frame.priming = True
         try:
             made.send(None)
-        except (StopIteration, RuntimeError):  # closed before it began; a closed coroutine says so by RuntimeError
+        except (
+            StopIteration,
+            RuntimeError,
+        ):  # closed before it began; a closed coroutine says so by RuntimeError
             frame.priming = False
             frame.done = True
     return frame.done
@@ -438,5 +441,3 @@ def generator_return(frame: Frame, stack: list[Any], arg: None) -> Frame | None:
 
 def generator_return_const(frame: Frame, stack: list[Any], value: Any) -> Frame | None:
     return _finish(frame, value)
-
-

@@ -5,12 +5,11 @@ from __future__ import annotations
 from types import GenericAlias
 from typing import Any, Final
 
-from dynamo_lite.strict.machine.attributes import bound_call
-from dynamo_lite.strict.machine.attributes import dropped
+from dynamo_lite.strict.machine.attributes import bound_call, dropped
 from dynamo_lite.strict.machine.frame import Frame
 from dynamo_lite.strict.machine.operators import compare_protocol, compares_in_python, index, truth
 from dynamo_lite.strict.machine.routine import Routine, call, start
-from dynamo_lite.strict.machine.slots import MISSING, lookup, mro_of, slot
+from dynamo_lite.strict.machine.slots import MISSING, lookup, slot
 
 _PLAIN_KEYS: Final = frozenset({int, str, bool, float, bytes, type(None)})
 
@@ -60,7 +59,9 @@ def key_needs_routine(frame: Frame, kind: type, key: Any) -> bool:
     if of in _PLAIN_KEYS or kind not in _SEQUENCES:
         return False
     if of is slice:
-        return any(slot(frame, type(part), "__index__") is not None for part in (key.start, key.stop, key.step))
+        return any(
+            slot(frame, type(part), "__index__") is not None for part in (key.start, key.stop, key.step)
+        )
     return slot(frame, of, "__index__") is not None
 
 
@@ -288,5 +289,3 @@ def _deliver_not(routine: Frame, value: bool) -> Frame | None:
     assert routine.back is not None
     routine.back.stack.append(not value)
     return routine.back
-
-

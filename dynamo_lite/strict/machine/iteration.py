@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import operator
 from operator import getitem
-from types import AsyncGeneratorType, CoroutineType, GeneratorType
+from types import GeneratorType
 from typing import Any, Final
 
 from dynamo_lite.strict.machine.attributes import bound_call, special_call
-from dynamo_lite.strict.machine.calls import native
 from dynamo_lite.strict.machine.current import current_machine
-from dynamo_lite.strict.machine.frame import Frame, GeneratorFrame
+from dynamo_lite.strict.machine.frame import Frame
 from dynamo_lite.strict.machine.generators import resume_for, suspended
 from dynamo_lite.strict.machine.routine import Routine, call, start
 from dynamo_lite.strict.machine.run import execute
@@ -211,7 +210,19 @@ def for_iter(frame: Frame, stack: list[Any], target: int) -> Frame | None:
 
 
 NATIVE_ITERATORS: Final = frozenset(
-    map(type, (iter([]), iter(()), iter({}), iter(range(0)), iter(""), iter({}.items()), iter({}.values()), iter(set())))
+    map(
+        type,
+        (
+            iter([]),
+            iter(()),
+            iter({}),
+            iter(range(0)),
+            iter(""),
+            iter({}.items()),
+            iter({}.values()),
+            iter(set()),
+        ),
+    )
 )
 
 
@@ -259,8 +270,10 @@ def unpack(frame: Frame, value: Any, before: int, after: int) -> Routine:
     """The items for a target list; ``after`` is -1 where nothing is starred."""
     kind = type(value)
     if (
-        frame.policy is None or kind not in frame.policy.special_types
-    ) and lookup(kind, "__iter__") is MISSING and lookup(kind, "__getitem__") is MISSING:
+        (frame.policy is None or kind not in frame.policy.special_types)
+        and lookup(kind, "__iter__") is MISSING
+        and lookup(kind, "__getitem__") is MISSING
+    ):
         raise TypeError(f"cannot unpack non-iterable {kind.__name__} object")
     iterator = yield from get_iterator(frame, value)
     items: list[Any] = []
@@ -269,7 +282,9 @@ def unpack(frame: Frame, value: Any, before: int, after: int) -> Routine:
         if item is END:
             if after < 0:
                 raise ValueError(f"not enough values to unpack (expected {before}, got {len(items)})")
-            raise ValueError(f"not enough values to unpack (expected at least {before + after}, got {len(items)})")
+            raise ValueError(
+                f"not enough values to unpack (expected at least {before + after}, got {len(items)})"
+            )
         items.append(item)
     if after < 0:
         if (yield from step(frame, iterator)) is not END:
@@ -282,5 +297,3 @@ def unpack(frame: Frame, value: Any, before: int, after: int) -> Routine:
         )
     split = len(rest) - after
     return [*items, rest[:split], *rest[split:]]
-
-

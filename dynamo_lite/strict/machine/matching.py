@@ -75,7 +75,9 @@ def _class(frame: Frame, subject: Any, cls: Any, count: int, names: tuple[str, .
         allowed = 1 if itself else len(positions)
         if allowed < count:
             plural = "" if allowed == 1 else "s"
-            raise TypeError(f"{cls.__name__}() accepts {allowed} positional sub-pattern{plural} ({count} given)")
+            raise TypeError(
+                f"{cls.__name__}() accepts {allowed} positional sub-pattern{plural} ({count} given)"
+            )
         if itself:
             values.append(subject)
         else:
@@ -98,5 +100,3 @@ def _class(frame: Frame, subject: Any, cls: Any, count: int, names: tuple[str, .
         except AttributeError:
             return None
     return tuple(values)
-
-

@@ -103,7 +103,9 @@ def make_typevartuple(frame: Frame, stack: list[Any], arg: None) -> None:
     stack.append(_parameter(frame, "*T", stack.pop()))
 
 
-def _parameter(frame: Frame, form: str, name: str, rest: str = "", values: dict[str, Any] | None = None) -> Any:
+def _parameter(
+    frame: Frame, form: str, name: str, rest: str = "", values: dict[str, Any] | None = None
+) -> Any:
     """A type parameter made by the compiler's own instruction: the constructor cannot give it lazy bounds."""
     scope: dict[str, Any] = {"__name__": _own_module(frame), **(values or {})}
     exec(f"def f[{form.replace('T', name)}{rest}](): pass", scope)

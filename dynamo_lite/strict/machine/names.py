@@ -32,10 +32,13 @@ def unbound(frame: Frame, position: int) -> NameError:
     assert frame.code is not None
     name = slot_name(frame, position)
     if name in frame.code.code.co_freevars:
-        text = f"cannot access free variable '{name}' where it is not associated with a value in enclosing scope"
+        text = (
+            f"cannot access free variable '{name}' where it is not associated with a value in enclosing scope"
+        )
         return _named(NameError(text), name)
     return _named(
-        UnboundLocalError(f"cannot access local variable '{name}' where it is not associated with a value"), name
+        UnboundLocalError(f"cannot access local variable '{name}' where it is not associated with a value"),
+        name,
     )
 
 
@@ -83,21 +86,6 @@ def delete_fast(frame: Frame, stack: list[Any], position: int) -> None:
     if stack[position] is NULL:
         raise unbound_local(frame, position)
     stack[position] = NULL
-
-
-def load_fast_load_fast(frame: Frame, stack: list[Any], pair: tuple[int, int]) -> None:
-    stack.append(stack[pair[0]])
-    stack.append(stack[pair[1]])
-
-
-def store_fast_load_fast(frame: Frame, stack: list[Any], pair: tuple[int, int]) -> None:
-    stack[pair[0]] = stack.pop()
-    stack.append(stack[pair[1]])
-
-
-def store_fast_store_fast(frame: Frame, stack: list[Any], pair: tuple[int, int]) -> None:
-    stack[pair[0]] = stack.pop()
-    stack[pair[1]] = stack.pop()
 
 
 def pop_top(frame: Frame, stack: list[Any], arg: None) -> None:

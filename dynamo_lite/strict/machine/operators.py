@@ -156,8 +156,10 @@ def _is_sequence_slot(attribute: Any, name: str) -> bool:
     """Whether a C ``__add__`` or ``__mul__`` is the sequence slot, which comes after the other operand's number slot."""
     if name not in ("add", "mul") or type(attribute) not in NATIVE or attribute is None:
         return False
-    return not hasattr(attribute.__objclass__, f"__r{name}__") or name == "mul" and not hasattr(
-        attribute.__objclass__, "__rsub__"
+    return (
+        not hasattr(attribute.__objclass__, f"__r{name}__")
+        or (name == "mul"
+        and not hasattr(attribute.__objclass__, "__rsub__"))
     )
 
 
@@ -211,7 +213,11 @@ def compare_values(frame: Frame, symbol: str, left: Any, right: Any) -> Frame | 
             return None
         frame.stack.pop()
         return start(frame, _compare_declined(frame, symbol, left, right))
-    if method is None and not compares_in_python(frame, kind, forward) and not compares_in_python(frame, other, reflected):
+    if (
+        method is None
+        and not compares_in_python(frame, kind, forward)
+        and not compares_in_python(frame, other, reflected)
+    ):
         frame.stack.append(native(left, right))
         return None
     return start(frame, compare_protocol(frame, symbol, left, right))
@@ -236,7 +242,11 @@ def compares_in_python(frame: Frame, kind: type, name: str) -> bool:
     """Whether a comparison of the type runs interpreted code (``!=`` falls back on ``__eq__``)."""
     if slot(frame, kind, name) is not None:
         return True
-    return name == "__ne__" and lookup(kind, "__ne__") is object.__ne__ and slot(frame, kind, "__eq__") is not None
+    return (
+        name == "__ne__"
+        and lookup(kind, "__ne__") is object.__ne__
+        and slot(frame, kind, "__eq__") is not None
+    )
 
 
 def compare_protocol(frame: Frame, symbol: str, left: Any, right: Any) -> Routine:

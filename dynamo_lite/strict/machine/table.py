@@ -31,13 +31,19 @@ _MODULES: Final[tuple[ModuleType, ...]] = (
 
 def _handler(op: str) -> Any:
     name = f"{op}_" if op == "raise" else op
-    found = [vars(module)[name] for module in _MODULES if getattr(vars(module).get(name), "__module__", None) == module.__name__]
+    found = [
+        vars(module)[name]
+        for module in _MODULES
+        if getattr(vars(module).get(name), "__module__", None) == module.__name__
+    ]
     if len(found) != 1:
         raise LookupError(f"instruction {op!r} has {len(found)} handlers")
     return found[0]
 
 
-HANDLERS.update({op: _handler(op) for op in INSTRUCTIONS if op not in ("binary_op", "compare", "compare_bool")})
+HANDLERS.update(
+    {op: _handler(op) for op in INSTRUCTIONS if op not in ("binary_op", "compare", "compare_bool")}
+)
 MAKERS.update({op: vars(fused)[op] for op in FUSED})
 MAKERS["binary_op"] = operators.BINARY_HANDLERS.__getitem__
 MAKERS["compare"] = MAKERS["compare_bool"] = operators.COMPARE_HANDLERS.__getitem__

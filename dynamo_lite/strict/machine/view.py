@@ -26,7 +26,11 @@ def frame_locals(frame: Frame) -> Any:
     found: dict[str, Any] = {}
     if frame.locals is not None:
         # variables of comprehensions inlined into a class body or module are seen beside its namespace
-        hidden = [value for name, value in zip(code.decoded.slot_names, frame.stack, strict=False) if value is not NULL]
+        hidden = [
+            value
+            for name, value in zip(code.decoded.slot_names, frame.stack, strict=False)
+            if value is not NULL
+        ]
         if not hidden or type(frame.locals) is not dict or not code.code.co_varnames:
             return frame.locals
         found.update(frame.locals)
