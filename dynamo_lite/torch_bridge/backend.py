@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import torch
@@ -14,6 +14,9 @@ from fx_ir.dtypes import bfloat16
 from fx_ir.errors import KERNEL_MISSING
 from fx_ir.meta import TensorMeta
 from fx_ir.ops.registry import Operator
+
+KERNELS: Final[dict[str, Callable[..., Any]]] = {}
+"""Kernels of operators that PyTorch does not have: the functional forms of users' operators that write."""
 
 
 class Backend:
@@ -38,6 +41,9 @@ class Backend:
             obj.copy_(native)
 
     def kernel(self, op: Operator) -> Callable[..., Any]:
+        known = KERNELS.get(op.qualified)
+        if known is not None:
+            return known
         packet = getattr(getattr(torch.ops, op.namespace), op.name, None)
         overload = getattr(packet, op.overload, None)
         if overload is None:

@@ -20,3 +20,17 @@ REACHED_DISPATCHER: Final = declare(
     hint="export with strict=True, or call the operator from Python",
     about="Code under PyTorch's Python API computed on a tensor under export (jit, autograd.Function, checkpoint).",
 )
+NO_FAKE_RULE: Final = declare(
+    "torch-no-fake-rule",
+    UnsupportedError,
+    "the custom operator {op} has no fake rule",
+    hint='give it one with torch.library.register_fake("{op}"): shapes and dtypes of the results from those of the arguments',
+    about="An operator made with torch.library is met while exporting, and nothing says what it returns.",
+)
+AUTOCAST: Final = declare(
+    "autocast-on",
+    UnsupportedError,
+    "autocast is on ({where}), and its casts cannot be captured",
+    hint="cast in the model with .to(dtype), or switch autocast off around it",
+    about="torch.autocast(enabled=True) around or inside a model under export.",
+)

@@ -12,12 +12,15 @@ from types import CellType, FunctionType, MethodWrapperType
 from typing import TYPE_CHECKING, Any, Final
 
 import torch
+from torch.autograd.function import Function
+from torch._ops import OpOverload, OpOverloadPacket
 from torch.overrides import TorchFunctionMode
 from torch.utils import _pytree as theirs
 
 from dynamo_lite.lowering.errors import where
 from dynamo_lite.lowering.modes import set_grad_enabled
 from dynamo_lite.torch_bridge.answers import ANSWERS, PATCHED
+from dynamo_lite.torch_bridge.custom import call_overload, call_packet
 from dynamo_lite.torch_bridge.errors import C_FUNCTION_REFUSED
 from dynamo_lite.torch_bridge.fake import TorchFake
 from dynamo_lite.torch_bridge.leaves import BY_ATTRIBUTE, LEAVES
@@ -29,6 +32,18 @@ if TYPE_CHECKING:
 
 _COMPUTED: Final = frozenset({"T", "mT", "mH", "H", "data", "real", "imag"})
 _SETS_MODE: Final = frozenset({id(torch._C._set_grad_enabled)})
+
+
+class _Inference(torch.no_grad):
+    """``torch.inference_mode``: what CPython runs under it computes on fakes; only the gradient mode matters."""
+
+    def __init__(self, on: bool) -> None:
+        super().__init__()
+        self.on = on
+
+    def __enter__(self) -> None:
+        self.prev = torch.is_grad_enabled()
+        torch.set_grad_enabled(self.prev and not self.on)
 
 
 class ExportMode(TorchFunctionMode):
@@ -44,6 +59,10 @@ class ExportMode(TorchFunctionMode):
         answer = ANSWERS.get(id(func))
         if answer is not None:
             return wrap(answer(*unwrap(args), **unwrap(kwargs or {})))
+        if type(func) is OpOverload:
+            return wrap(call_overload(func, *unwrap(args), **unwrap(kwargs or {})))
+        if type(func) is OpOverloadPacket:
+            return wrap(call_packet(func, *unwrap(args), **unwrap(kwargs or {})))
         if type(func) is MethodWrapperType:
             return _attribute(func, args)
         if type(func) is FunctionType:
@@ -103,11 +122,17 @@ def _cell(cell: CellType) -> CellType:
 def _patched() -> Iterator[None]:
     """The few Python functions that PyTorch's own hook does not see, replaced where users find them."""
     before = [(owner, name, getattr(owner, name)) for owner, name, _ in PATCHED]
+    apply = Function.__dict__["apply"]
+    answered = ANSWERS[id(apply.__func__)]
+    Function.apply = classmethod(_from_native(answered))  # type: ignore[assignment, method-assign]
+    inference, torch._C._InferenceMode = torch._C._InferenceMode, _Inference  # type: ignore[misc, assignment]
     try:
         for owner, name, answer in PATCHED:
             setattr(owner, name, _from_native(answer))
         yield
     finally:
+        Function.apply = apply  # type: ignore[method-assign]
+        torch._C._InferenceMode = inference  # type: ignore[misc]
         for owner, name, original in before:
             setattr(owner, name, original)
 

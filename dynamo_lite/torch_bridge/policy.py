@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import builtins
-from types import BuiltinFunctionType, CodeType, FunctionType, MethodDescriptorType, ModuleType
+from types import BuiltinFunctionType, CodeType, FunctionType, MethodDescriptorType, ModuleType, WrapperDescriptorType
 from typing import Any, Final
 
 import torch
@@ -27,6 +27,8 @@ from dynamo_lite.trace.tracer import Tracer
 from solver.sym import SymNumber
 
 _OPAQUE: Final = {id(found.__code__) for found in (*_KEPT, *_ANSWERED) if type(found) is FunctionType}
+# Machinery that looks operators up: called natively, and never with a tensor.
+_NATIVE_FILES: Final = ("/torch/_ops.py",)
 _NO_OVERRIDES: Final = frozenset(
     id(getattr(torch._C, name))
     for name in ("_has_torch_function", "_has_torch_function_unary", "_has_torch_function_variadic")
@@ -56,7 +58,7 @@ class TorchPolicy(TracePolicy):
         )
 
     def opaque(self, code: CodeType) -> bool:
-        return id(code) in _OPAQUE or super().opaque(code)
+        return id(code) in _OPAQUE or code.co_filename.endswith(_NATIVE_FILES) or super().opaque(code)
 
     def call_native(self, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], frame: Frame) -> Any:
         identity = id(fn)
@@ -72,19 +74,25 @@ class TorchPolicy(TracePolicy):
         if fn is set_item:
             args = (self._lifted(args[0]), self._lifted(args[1]), args[2])
         elif kind is BuiltinFunctionType:
-            owner = type(fn.__self__)
-            if owner in self.tensors:
-                return self._method(fn, owner, args, kwargs)
-            if owner is ModuleType or fn.__self__ is None:
-                module = fn.__module__ or ""
-                if module.startswith("torch"):
-                    self._refuse_tensors(fn, module, args, kwargs)
-                elif fn not in _BY_IDENTITY:
-                    args = self._without_data(args)
-        elif kind is type and fn in _VALUES:
+            owner = fn.__self__
+            if type(owner) in self.tensors:
+                return self._method(fn, type(owner), args, kwargs)
+            module = _module_of(fn)
+            if module.startswith("torch"):
+                self._refuse_tensors(fn, module, args, kwargs)
+            elif (owner is None or type(owner) is ModuleType) and fn not in _BY_IDENTITY:
+                args = self._without_data(args)
+        elif kind is MethodDescriptorType or kind is WrapperDescriptorType:
+            if fn.__objclass__.__module__.startswith("torch"):
+                self._refuse_tensors(fn, fn.__objclass__.__module__, args, kwargs)
+        elif fn in _VALUES if kind is type else False:
             args = self._without_data(args)
-        elif kind is MethodDescriptorType and issubclass(torch.Tensor, fn.__objclass__):
-            self._refuse_tensors(fn, "torch.Tensor", args, kwargs)
+        elif kind is FunctionType and fn.__code__.co_filename.endswith(_NATIVE_FILES):
+            self._refuse_tensors(fn, fn.__module__, args, kwargs)
+        elif issubclass(kind, type) and (fn.__module__ or "").startswith("torch"):
+            self._refuse_tensors(fn, fn.__module__, args, kwargs)
+            if issubclass(fn, torch.Tensor):
+                raise C_FUNCTION_REFUSED(name=f"{fn.__module__}.{fn.__name__}()", location=user_location())
         return super().call_native(fn, args, kwargs, frame)
 
     def _method(self, fn: Any, owner: type, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -144,6 +152,15 @@ class TorchPolicy(TracePolicy):
 
     def format(self, value: Any, conversion: str | None, spec: str) -> str:
         return super().format(self._lifted(value), conversion, spec)
+
+
+def _module_of(fn: Any) -> str:
+    """The module of a C function, or of the class whose method it is."""
+    owner = fn.__self__
+    if owner is None or type(owner) is ModuleType:
+        return fn.__module__ or ""
+    cls = owner if issubclass(type(owner), type) else type(owner)
+    return next((base.__module__ for base in cls.__mro__ if fn.__name__ in vars(base)), "")
 
 
 def _computed(name: str) -> Any:
