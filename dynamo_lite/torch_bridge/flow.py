@@ -1,0 +1,107 @@
+"""Answers of PyTorch's functions that call functions of the user's or change a mode: checkpoints, autograd functions, modes."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+import torch
+import torch.utils.checkpoint
+from torch.autograd.function import Function, FunctionCtx
+
+from dynamo_lite import dispatch
+from dynamo_lite.lowering import modes
+from dynamo_lite.lowering.errors import where
+from dynamo_lite.strict.policy.errors import CALL_REFUSED
+from dynamo_lite.torch_bridge.answers import PATCHED, answers
+from dynamo_lite.torch_bridge.convert import TorchSize
+from dynamo_lite.torch_bridge.errors import AUTOCAST
+
+
+def _invoke(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any] | None = None) -> Any:
+    """Runs a function of the user's the way the trace runs Python."""
+    target: Any = dispatch.recorder()
+    return target.invoke(functools.partial(function, **kwargs) if kwargs else function, args)
+
+
+@answers(torch.utils.checkpoint.checkpoint)
+def _checkpoint(
+    function: Callable[..., Any],
+    *args: Any,
+    use_reentrant: bool | None = None,
+    preserve_rng_state: bool = True,
+    context_fn: Any = None,
+    determinism_check: str = "default",
+    debug: bool = False,
+    early_stop: bool = True,
+    **kwargs: Any,
+) -> Any:
+    """Recomputation is autograd's affair: the function is part of the program."""
+    return _invoke(function, args, kwargs)
+
+
+class _Context(FunctionCtx):
+    """What an autograd function's forward gets: it may save, and nothing is kept."""
+
+    def save_for_backward(self, *tensors: Any) -> None:
+        self.to_save = tensors
+
+    def mark_non_differentiable(self, *args: Any) -> None:
+        pass
+
+    def mark_dirty(self, *args: Any) -> None:
+        pass
+
+    def set_materialize_grads(self, value: bool) -> None:
+        pass
+
+
+@answers(Function.__dict__["apply"].__func__)
+def _apply(cls: Any, *args: Any, **kwargs: Any) -> Any:
+    """An autograd function: its forward is part of the program."""
+    if cls.setup_context is not Function.setup_context:
+        return _invoke(cls.forward, args, kwargs)
+    return _invoke(cls.forward, (_Context(), *args), kwargs)
+
+
+@answers(torch._C._InferenceMode)
+class InferenceMode:
+    """``torch.inference_mode`` as a mode of ours: results require no gradients."""
+
+    def __init__(self, on: bool) -> None:
+        self.on = on
+
+    def __enter__(self) -> None:
+        self.before = modes.set_inference_enabled(self.on)
+        self.grad = modes.set_grad_enabled(not self.on and modes.grad_enabled())
+
+    def __exit__(self, *exc: object) -> None:
+        modes.set_inference_enabled(self.before)
+        modes.set_grad_enabled(self.grad)
+
+
+@answers(torch.set_autocast_enabled)
+def _set_autocast_enabled(*args: Any) -> None:
+    if args[-1]:
+        raise AUTOCAST(where="inside the model", location=where())
+
+
+@answers(torch.Size)
+def _size(sizes: Any = ()) -> Any:
+    return TorchSize(sizes)
+
+
+def _refused(name: str, reason: str, hint: str) -> Callable[..., NoReturn]:
+    def refuse(*args: Any, **kwargs: Any) -> NoReturn:
+        raise CALL_REFUSED(name=name, reason=reason, hint_text=hint, location=where())
+
+    return refuse
+
+
+for _name in ("manual_seed", "seed", "set_rng_state"):
+    answers(getattr(torch, _name))(
+        _refused(f"torch.{_name}", "changes the state of the random generator", "seed outside forward")
+    )
+PATCHED.append((torch.utils.checkpoint, "checkpoint", _checkpoint))
+PATCHED.append((torch, "set_autocast_enabled", _set_autocast_enabled))
