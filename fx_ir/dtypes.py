@@ -28,7 +28,9 @@ class DType:
 
     __slots__ = ("_numpy", "category", "is_signed", "itemsize", "name", "rank", "short")
 
-    def __init__(self, name: str, short: str, itemsize: int, category: Category, is_signed: bool, rank: int) -> None:
+    def __init__(
+        self, name: str, short: str, itemsize: int, category: Category, is_signed: bool, rank: int
+    ) -> None:
         self.name = name
         self.short = short
         self.itemsize = itemsize
@@ -102,8 +104,7 @@ ALL: Final = (
     bool_, uint8, int8, int16, int32, int64, float16, bfloat16, float32, float64, complex64, complex128,
 )  # fmt: skip
 
-_BY_NAME: Final[dict[str, DType]] = {dtype.name: dtype for dtype in ALL}
-_BY_NAME |= {
+_BY_NAME: Final[dict[str, DType]] = {dtype.name: dtype for dtype in ALL} | {
     "half": float16, "float": float32, "double": float64, "short": int16, "int": int32, "long": int64,
     "cfloat": complex64, "cdouble": complex128,
 }  # fmt: skip
@@ -231,9 +232,9 @@ def _of_other_number(value: object) -> DType:
     for base in type(value).__mro__:
         if base.__name__ in named:
             return named[base.__name__]
-    for python in (bool, int, float, complex):
+    for python, dtype in ((bool, bool_), (int, int64), (float, get_default_dtype())):
         if isinstance(value, python):
-            return of_number(python(value))
+            return dtype
     if isinstance(value, np.generic):
         return of_number(value.item())
     raise TypeError(f"{type(value).__name__} is not a number")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 from typing import Any, Final
 
 from fx_ir.dtypes import MemoryFormat, by_code
@@ -133,7 +133,9 @@ class _Parser:
     def take(self, expected: str | None = None) -> str:
         token = self.peek()
         if not token or (expected is not None and token != expected):
-            raise SchemaError(f"expected {expected or 'more'!r}, found {token or 'the end'!r} in schema {self.text!r}")
+            raise SchemaError(
+                f"expected {expected or 'more'!r}, found {token or 'the end'!r} in schema {self.text!r}"
+            )
         self.next += 1
         return token
 
@@ -247,7 +249,7 @@ class _Parser:
         return Return(type, alias, name)
 
 
-@lru_cache(maxsize=None)
+@cache
 def parse(text: str) -> Schema:
     """Parses a schema; SchemaError says what is wrong with it. Results are shared: they are never changed."""
     return _Parser(text).schema()

@@ -8,28 +8,44 @@ from fx_ir.ops import (
     activation,
     attention,
     binary,
+    conv,
     convert,
     creation,
     indexing,
     joining,
+    loss,
     matmul,
     norm,
+    pool,
     random,
+    recurrent,
     reduction,
+    resample,
     reshape,
     scatter,
     sorting,
+    spectral,
     splits,
     sym,
     ternary,
     unary,
     views,
 )
-from fx_ir.ops.registry import OPS, PACKETS, Operator, Packet, ViewRule, find, infer, register, register_inplace
+from fx_ir.ops.registry import (
+    OPS,
+    PACKETS,
+    Operator,
+    Packet,
+    ViewRule,
+    find,
+    infer,
+    register,
+    register_inplace,
+)
 
 FAMILIES = (
-    binary, unary, ternary, activation, reduction, matmul, norm, attention, reshape, views, splits, convert, creation,
-    joining, indexing, scatter, sorting, random, sym,
+    binary, unary, ternary, activation, reduction, matmul, norm, attention, conv, pool, resample, recurrent, loss, reshape, views, splits, convert, creation,
+    joining, indexing, scatter, sorting, spectral, random, sym,
 )  # fmt: skip
 
 __all__ = [

@@ -65,7 +65,9 @@ def log_sigmoid(self: Array) -> Array:
 @in_float32
 def softplus(self: Array, beta: Any = 1, threshold: Any = 20) -> Array:
     scaled = self * beta
-    return as_array(np.where(scaled > threshold, self, np.log1p(np.exp(scaled)) / beta).astype(self.dtype, copy=False))
+    return as_array(
+        np.where(scaled > threshold, self, np.log1p(np.exp(scaled)) / beta).astype(self.dtype, copy=False)
+    )
 
 
 @in_float32
@@ -126,7 +128,9 @@ def softshrink(self: Array, lambd: Any = 0.5) -> Array:
 
 def fake_prelu(self: TensorMeta, weight: TensorMeta) -> TensorMeta:
     if weight.ndim > 1:
-        raise RuntimeError(f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {weight.ndim}")
+        raise RuntimeError(
+            f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {weight.ndim}"
+        )
     count = weight.numel()
     channels = self.shape[1] if self.ndim > 1 else 1
     if not (type(count) is int and count == 1) and not same(count, channels) and count != channels:

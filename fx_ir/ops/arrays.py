@@ -87,7 +87,9 @@ def to_float(operand: Operand) -> Operand:
 
 def describe(array: Array) -> TensorMeta:
     """The metadata of an array."""
-    strides = None if array.flags.c_contiguous else tuple([stride // array.itemsize for stride in array.strides])
+    strides = (
+        None if array.flags.c_contiguous else tuple([stride // array.itemsize for stride in array.strides])
+    )
     return TensorMeta(array.shape, from_numpy(array.dtype), CPU, strides)
 
 

@@ -115,7 +115,11 @@ def embedding_bag(
         result[bag] = rows.max(axis=0) if mode == 2 else rows.mean(axis=0) if mode == 1 else rows.sum(axis=0)
         if mode == 2:
             largest[bag] = indices[span][rows.argmax(axis=0)]
-    bag_of = np.repeat(np.arange(bags), np.diff(ends)).astype(indices.dtype) if mode else np.zeros(0, indices.dtype)
+    bag_of = (
+        np.repeat(np.arange(bags), np.diff(ends)).astype(indices.dtype)
+        if mode
+        else np.zeros(0, indices.dtype)
+    )
     return result, bag_of, counts, largest
 
 
@@ -166,7 +170,7 @@ def _fake_native_dropout(input: TensorMeta, p: float, train: bool | None) -> tup
 def _native_dropout(input: Array, p: float, train: bool | None) -> tuple[Array, Array]:
     if train is False or p == 0:
         return input.copy(), np.ones(input.shape, np.bool_)
-    keep = rng.generator().random(input.shape, np.float32) >= p
+    keep = as_array(rng.generator().random(input.shape, np.float32) >= p)
     scale = 0.0 if p == 1 else 1 / (1 - p)
     return as_array(np.multiply(input, keep * np.asarray(scale, input.dtype))), keep
 
@@ -215,8 +219,14 @@ def _check_attention(
         )
     if attn_mask is not None:
         if is_causal:
-            raise RuntimeError("_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True")
-        if attn_mask.dtype is not bool_ and attn_mask.dtype is not query.dtype and attn_mask.dtype.name != "float32":
+            raise RuntimeError(
+                "_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True"
+            )
+        if (
+            attn_mask.dtype is not bool_
+            and attn_mask.dtype is not query.dtype
+            and attn_mask.dtype.name != "float32"
+        ):
             raise RuntimeError(
                 f"Expected attn_mask dtype to be bool or float or to match query dtype, but got attn_mask.dtype: "
                 f"{attn_mask.dtype.name} and  query.dtype: {query.dtype.name} instead."
@@ -233,7 +243,9 @@ def _check_attention(
         broadcast_shapes(scores, attn_mask.shape)
 
 
-def _attention_batch(query: TensorMeta, key: TensorMeta, value: TensorMeta, enable_gqa: bool) -> tuple[Size, ...]:
+def _attention_batch(
+    query: TensorMeta, key: TensorMeta, value: TensorMeta, enable_gqa: bool
+) -> tuple[Size, ...]:
     if enable_gqa:
         if query.shape[-3] % key.shape[-3] != 0 or query.shape[-3] % value.shape[-3] != 0:
             raise RuntimeError(
@@ -266,7 +278,9 @@ def scaled_dot_product_attention(
     weights = _masked_softmax(scores, attn_mask, is_causal)
     if dropout_p > 0.0:
         weights = dropout(weights, dropout_p, True)
-    return _weighted(weights, value.astype(wide, copy=False), query, attn_mask, dropout_p).astype(query.dtype, copy=False)
+    return _weighted(weights, value.astype(wide, copy=False), query, attn_mask, dropout_p).astype(
+        query.dtype, copy=False
+    )
 
 
 def _masked_softmax(scores: Array, mask: Array | None, is_causal: bool) -> Array:
@@ -310,7 +324,12 @@ def _declare() -> None:
         fake=fake_embedding,
         kernel=embedding,
     )
-    register("aten::one_hot(Tensor self, int num_classes=-1) -> Tensor", fake=fake_one_hot, kernel=one_hot, nondifferentiable=True)
+    register(
+        "aten::one_hot(Tensor self, int num_classes=-1) -> Tensor",
+        fake=fake_one_hot,
+        kernel=one_hot,
+        nondifferentiable=True,
+    )
     register(
         "aten::embedding_bag(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq=False, int mode=0, "
         "bool sparse=False, Tensor? per_sample_weights=None, bool include_last_offset=False) -> "
@@ -334,7 +353,9 @@ def _declare() -> None:
             view=WHOLE_RULE,
             maybe_view=_is_idle,
         )
-        register_inplace(f"aten::{name}_(Tensor(a!) self, float p, bool train) -> Tensor(a!)", f"aten::{name}")
+        register_inplace(
+            f"aten::{name}_(Tensor(a!) self, float p, bool train) -> Tensor(a!)", f"aten::{name}"
+        )
     register(
         "aten::native_dropout(Tensor input, float p, bool? train) -> (Tensor, Tensor)",
         fake=_fake_native_dropout,

@@ -248,7 +248,9 @@ def _integer_power(base: Operand, exponent: Operand) -> Array:
     if not np.any(negative):
         return as_array(np.power(base, exponent))
     result = np.power(base, np.where(negative, 0, exponent).astype(base.dtype))
-    units = np.where(base == 1, 1, np.where(np.equal(base, -1), np.where(np.equal(np.remainder(exponent, 2), 0), 1, -1), 0))
+    units = np.where(
+        base == 1, 1, np.where(np.equal(base, -1), np.where(np.equal(np.remainder(exponent, 2), 0), 1, -1), 0)
+    )
     return as_array(np.where(negative, units, result).astype(result.dtype))
 
 
@@ -258,7 +260,7 @@ def float_power(self: Operand, exponent: Operand) -> Array:
 
 
 def _heaviside(a: Operand, b: Operand) -> Array:
-    return as_array(np.where(a == 0, b, np.greater(a, 0)).astype(a.dtype, copy=False))
+    return as_array(np.where(np.equal(a, 0), b, np.greater(a, 0))).astype(a.dtype, copy=False)
 
 
 def _xlogy(a: Operand, b: Operand) -> Array:
@@ -317,15 +319,23 @@ def _declare_with_alpha(name: str, fake: Fake, kernel: Kernel) -> None:
     register(
         f"aten::{name}.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", fake=fake, kernel=kernel
     )  # fmt: skip
-    register(f"aten::{name}.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor", fake=fake, kernel=kernel)
+    register(
+        f"aten::{name}.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor", fake=fake, kernel=kernel
+    )
 
 
 def _declare_with_number(name: str, fake: Fake, kernel: Kernel, number: str, flag: bool) -> None:
     register(
-        f"aten::{name}.Tensor(Tensor self, Tensor other) -> Tensor", fake=fake, kernel=kernel, nondifferentiable=flag
+        f"aten::{name}.Tensor(Tensor self, Tensor other) -> Tensor",
+        fake=fake,
+        kernel=kernel,
+        nondifferentiable=flag,
     )
     register(
-        f"aten::{name}.{number}(Tensor self, Scalar other) -> Tensor", fake=fake, kernel=kernel, nondifferentiable=flag
+        f"aten::{name}.{number}(Tensor self, Scalar other) -> Tensor",
+        fake=fake,
+        kernel=kernel,
+        nondifferentiable=flag,
     )
 
 
@@ -357,13 +367,17 @@ def _declare_powers() -> None:
         "aten::heaviside(Tensor self, Tensor values) -> Tensor", fake=fake_same, kernel=of_ufunc(_heaviside)
     )  # fmt: skip
     register("aten::floor_divide(Tensor self, Tensor other) -> Tensor", fake=fake_same, kernel=floor_divide)
-    register("aten::floor_divide.Scalar(Tensor self, Scalar other) -> Tensor", fake=fake_same, kernel=floor_divide)
+    register(
+        "aten::floor_divide.Scalar(Tensor self, Scalar other) -> Tensor", fake=fake_same, kernel=floor_divide
+    )
     register("aten::pow.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor", fake=fake_pow, kernel=pow)
     register("aten::pow.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor", fake=fake_pow, kernel=pow)
     register("aten::pow.Scalar(Scalar self, Tensor exponent) -> Tensor", fake=fake_pow, kernel=pow)
     for overload, kind in (("Tensor_Tensor", "Tensor"), ("Tensor_Scalar", "Scalar")):
         register(
-            f"aten::float_power.{overload}(Tensor self, {kind} exponent) -> Tensor", fake=fake_double, kernel=float_power
+            f"aten::float_power.{overload}(Tensor self, {kind} exponent) -> Tensor",
+            fake=fake_double,
+            kernel=float_power,
         )
 
 
@@ -376,10 +390,12 @@ _INPLACE_WITH_NUMBER = (
 def _declare_inplace() -> None:
     for name in ("add", "sub", "subtract"):
         register_inplace(
-            f"aten::{name}_.Tensor(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)", f"aten::{name}.Tensor"
+            f"aten::{name}_.Tensor(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)",
+            f"aten::{name}.Tensor",
         )
         register_inplace(
-            f"aten::{name}_.Scalar(Tensor(a!) self, Scalar other, Scalar alpha=1) -> Tensor(a!)", f"aten::{name}.Scalar"
+            f"aten::{name}_.Scalar(Tensor(a!) self, Scalar other, Scalar alpha=1) -> Tensor(a!)",
+            f"aten::{name}.Scalar",
         )
     for name in _INPLACE_WITH_NUMBER:
         inplace = f"__i{name[2:]}" if name.startswith("__") else f"{name}_"
@@ -393,8 +409,12 @@ def _declare_inplace() -> None:
                 f"aten::{name}_.{kind}_mode(Tensor(a!) self, {kind} other, *, str? rounding_mode) -> Tensor(a!)",
                 f"aten::{name}.{kind}_mode",
             )
-    register_inplace("aten::pow_.Tensor(Tensor(a!) self, Tensor exponent) -> Tensor(a!)", "aten::pow.Tensor_Tensor")
-    register_inplace("aten::pow_.Scalar(Tensor(a!) self, Scalar exponent) -> Tensor(a!)", "aten::pow.Tensor_Scalar")
+    register_inplace(
+        "aten::pow_.Tensor(Tensor(a!) self, Tensor exponent) -> Tensor(a!)", "aten::pow.Tensor_Tensor"
+    )
+    register_inplace(
+        "aten::pow_.Scalar(Tensor(a!) self, Scalar exponent) -> Tensor(a!)", "aten::pow.Tensor_Scalar"
+    )
     register_inplace(
         "aten::floor_divide_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)", "aten::floor_divide"
     )  # fmt: skip

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from fx_ir.meta import Size, TensorMeta
-from fx_ir.ops.arrays import Array, compute_type
+from fx_ir.ops.arrays import Array, as_array, compute_type
 from fx_ir.ops.matmul import check_same_dtype
 from fx_ir.ops.registry import register
 from fx_ir.ops.reshape import same
@@ -27,7 +27,9 @@ def spread(values: Sequence[Any], rank: int) -> list[Any]:
     return list(values) * rank if len(values) == 1 else list(values)
 
 
-def _transposed_size(size: Size, kernel: Size, stride: Size, padding: Size, output_padding: Size, dilation: Size) -> Size:
+def _transposed_size(
+    size: Size, kernel: Size, stride: Size, padding: Size, output_padding: Size, dilation: Size
+) -> Size:
     return (size - 1) * stride - 2 * padding + dilation * (kernel - 1) + output_padding + 1
 
 
@@ -40,7 +42,9 @@ def _check_channels(input: TensorMeta, weight: TensorMeta, expected: Size) -> No
         )
 
 
-def _check_window(input: TensorMeta, weight: TensorMeta, padding: Sequence[Size], dilation: Sequence[Size]) -> None:
+def _check_window(
+    input: TensorMeta, weight: TensorMeta, padding: Sequence[Size], dilation: Sequence[Size]
+) -> None:
     """The window must fit into the padded input. A symbolic size is asked, as PyTorch raises for smaller ones."""
     for size, kernel, pad, step in zip(input.shape[2:], weight.shape[2:], padding, dilation, strict=True):
         if size + 2 * pad < step * (kernel - 1) + 1:
@@ -65,7 +69,9 @@ def fake_convolution(
     rank = weight.ndim - 2
     if input.ndim == rank + 1:
         one = input.like(shape=(1, *input.shape))
-        result = fake_convolution(one, weight, bias, stride, padding, dilation, transposed, output_padding, groups)
+        result = fake_convolution(
+            one, weight, bias, stride, padding, dilation, transposed, output_padding, groups
+        )
         return result.like(shape=result.shape[1:])
     if input.ndim != rank + 2:
         raise RuntimeError(
@@ -79,7 +85,14 @@ def fake_convolution(
         channels = weight.shape[1] * groups
         extra = spread(output_padding, rank)
         sizes = [
-            _transposed_size(input.shape[2 + dim], weight.shape[2 + dim], stride[dim], padding[dim], extra[dim], dilation[dim])
+            _transposed_size(
+                input.shape[2 + dim],
+                weight.shape[2 + dim],
+                stride[dim],
+                padding[dim],
+                extra[dim],
+                dilation[dim],
+            )
             for dim in range(rank)
         ]
     else:
@@ -87,12 +100,16 @@ def fake_convolution(
         _check_window(input, weight, padding, dilation)
         channels = weight.shape[0]
         sizes = [
-            window_count(input.shape[2 + dim], weight.shape[2 + dim], stride[dim], padding[dim], dilation[dim])
+            window_count(
+                input.shape[2 + dim], weight.shape[2 + dim], stride[dim], padding[dim], dilation[dim]
+            )
             for dim in range(rank)
         ]
     shape = (input.shape[0], channels, *sizes)
     plain = rank not in (2, 3) or (input.is_plain and weight.is_plain)
-    return TensorMeta(shape, input.dtype, input.device, None if plain else lambda: _conv_strides(shape, input, weight))
+    return TensorMeta(
+        shape, input.dtype, input.device, None if plain else lambda: _conv_strides(shape, input, weight)
+    )
 
 
 def _conv_strides(shape: Any, input: TensorMeta, weight: TensorMeta) -> Any:
@@ -128,19 +145,25 @@ def padded(input: Array, padding: Sequence[int], value: Any = 0) -> Array:
     """The input with ``padding`` cells of ``value`` on both sides of each spatial dimension."""
     if not any(padding):
         return input
-    result = np.full((*input.shape[:2], *[size + 2 * by for size, by in zip(input.shape[2:], padding, strict=True)]), value, input.dtype)
+    result = np.full(
+        (*input.shape[:2], *[size + 2 * by for size, by in zip(input.shape[2:], padding, strict=True)]),
+        value,
+        input.dtype,
+    )
     inner = tuple([slice(by, by + size) for by, size in zip(padding, input.shape[2:], strict=True)])
     result[(slice(None), slice(None), *inner)] = input
     return result
 
 
-def _convolve(input: Array, weight: Array, stride: Sequence[int], dilation: Sequence[int], groups: int) -> Array:
+def _convolve(
+    input: Array, weight: Array, stride: Sequence[int], dilation: Sequence[int], groups: int
+) -> Array:
     """A convolution without padding: one matrix product a group, of (windows, C * kernel) with (C * kernel, outputs)."""
     rank = weight.ndim - 2
     count, outputs = input.shape[0], weight.shape[0]
     if all(size == 1 for size in weight.shape[2:]) and groups == 1:
         seen = input[(slice(None), slice(None), *[slice(None, None, step) for step in stride])]
-        flat = np.matmul(weight.reshape(outputs, -1), seen.reshape(count, seen.shape[1], -1))
+        flat: Array = np.matmul(weight.reshape(outputs, -1), seen.reshape(count, seen.shape[1], -1))
         return flat.reshape(count, outputs, *seen.shape[2:])
     seen = windows(input, weight.shape[2:], stride, dilation)
     sizes = seen.shape[2 : 2 + rank]
@@ -155,7 +178,8 @@ def _convolve(input: Array, weight: Array, stride: Sequence[int], dilation: Sequ
     order = (0, 1, 2, *range(3 + rank, 3 + 2 * rank), *range(3, 3 + rank))
     columns = split.transpose(order).reshape(count, groups, -1, cells)
     rows = weight.reshape(groups, outputs // groups, -1)
-    return np.matmul(rows, columns).reshape(count, outputs, *sizes)
+    product: Array = np.matmul(rows, columns)
+    return product.reshape(count, outputs, *sizes)
 
 
 def _depthwise(seen: Array, weight: Array, rank: int) -> Array:
@@ -181,7 +205,9 @@ def _convolve_transposed(
     outputs = weight.shape[1] * groups
     full = [
         (size - 1) * step + by * (width - 1) + 1 + extra
-        for size, step, by, width, extra in zip(input.shape[2:], stride, dilation, kernel, output_padding, strict=True)
+        for size, step, by, width, extra in zip(
+            input.shape[2:], stride, dilation, kernel, output_padding, strict=True
+        )
     ]
     rows = weight.reshape(groups, weight.shape[0] // groups, -1).swapaxes(1, 2)
     columns = input.reshape(count, groups, input.shape[1] // groups, -1)
@@ -212,12 +238,17 @@ def convolution(
 ) -> Array:
     rank = weight.ndim - 2
     if input.ndim == rank + 1:
-        return convolution(input[None], weight, bias, stride, padding, dilation, transposed, output_padding, groups)[0]
+        one = input[None]
+        return as_array(
+            convolution(one, weight, bias, stride, padding, dilation, transposed, output_padding, groups)[0]
+        )
     dtype, wide = input.dtype, compute_type(input.dtype)
     stride, padding, dilation = spread(stride, rank), spread(padding, rank), spread(dilation, rank)
     signal, filters = input.astype(wide, copy=False), weight.astype(wide, copy=False)
     if transposed:
-        result = _convolve_transposed(signal, filters, stride, padding, spread(output_padding, rank), dilation, groups)
+        result = _convolve_transposed(
+            signal, filters, stride, padding, spread(output_padding, rank), dilation, groups
+        )
     else:
         result = _convolve(padded(signal, padding), filters, stride, dilation, groups)
     if bias is not None:
@@ -238,7 +269,7 @@ def _in_order(result: Array, input: Array, weight: Array) -> Array:
 # --- the overloads ---------------------------------------------------------------------------------------------------
 
 
-def _same_padding(weight: Any, stride: Sequence[int], dilation: Sequence[int]) -> tuple[list[int], list[int]]:
+def _same_padding(weight: Any, stride: Sequence[Any], dilation: Sequence[Any]) -> tuple[list[int], list[int]]:
     """``same``: padding on both sides, and what the right side needs beyond."""
     rank = len(weight.shape) - 2
     if any(step != 1 for step in spread(stride, rank)):

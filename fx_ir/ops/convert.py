@@ -10,7 +10,13 @@ from fx_ir.dtypes import Device, DType, MemoryFormat
 from fx_ir.meta import TensorMeta
 from fx_ir.ops.arrays import Array, to
 from fx_ir.ops.registry import ViewRule, register, register_inplace
-from fx_ir.ops.shapes import broadcast_shapes, channels_last_strides, elementwise, is_channels_last, is_contiguous
+from fx_ir.ops.shapes import (
+    broadcast_shapes,
+    channels_last_strides,
+    elementwise,
+    is_channels_last,
+    is_contiguous,
+)
 from fx_ir.ops.views import WHOLE_RULE, fake_alias
 
 _CHANNELS_LAST = (MemoryFormat.channels_last, MemoryFormat.channels_last_3d)
@@ -26,7 +32,9 @@ def formatted(meta: TensorMeta, memory_format: MemoryFormat | None) -> TensorMet
     if memory_format in _CHANNELS_LAST:
         shape = meta.shape
         if len(shape) != (4 if memory_format is MemoryFormat.channels_last else 5):
-            raise RuntimeError(f"required rank {4 if memory_format is MemoryFormat.channels_last else 5} tensor to use {memory_format!r} format")
+            raise RuntimeError(
+                f"required rank {4 if memory_format is MemoryFormat.channels_last else 5} tensor to use {memory_format!r} format"
+            )
         return meta.like(strides=lambda: channels_last_strides(shape))
     return meta.like()
 
@@ -59,7 +67,9 @@ def converted(
     return TensorMeta(meta.shape, dtype, device, None if meta.is_plain else lambda: meta.strides)
 
 
-def is_noop(self: TensorMeta, dtype: DType, device: Device, copy: bool, memory_format: MemoryFormat | None) -> bool:
+def is_noop(
+    self: TensorMeta, dtype: DType, device: Device, copy: bool, memory_format: MemoryFormat | None
+) -> bool:
     return not copy and self.dtype is dtype and self.device == device and _has_format(self, memory_format)
 
 
@@ -69,40 +79,100 @@ def _convert(self: Array, dtype: DType | None, copy: bool, memory_format: Memory
     return result.copy(order="K") if copy and result is self else result
 
 
-def _fake_to_dtype(self: TensorMeta, dtype: DType, non_blocking: bool = False, copy: bool = False, memory_format: MemoryFormat | None = None) -> TensorMeta:
+def _fake_to_dtype(
+    self: TensorMeta,
+    dtype: DType,
+    non_blocking: bool = False,
+    copy: bool = False,
+    memory_format: MemoryFormat | None = None,
+) -> TensorMeta:
     return converted(self, dtype, self.device, copy, memory_format)
 
 
-def _to_dtype(self: Array, dtype: DType, non_blocking: bool = False, copy: bool = False, memory_format: MemoryFormat | None = None) -> Array:
+def _to_dtype(
+    self: Array,
+    dtype: DType,
+    non_blocking: bool = False,
+    copy: bool = False,
+    memory_format: MemoryFormat | None = None,
+) -> Array:
     return _convert(self, dtype, copy, memory_format)
 
 
-def _noop_dtype(result: TensorMeta, self: TensorMeta, dtype: DType, non_blocking: bool = False, copy: bool = False, memory_format: MemoryFormat | None = None) -> bool:
+def _noop_dtype(
+    result: TensorMeta,
+    self: TensorMeta,
+    dtype: DType,
+    non_blocking: bool = False,
+    copy: bool = False,
+    memory_format: MemoryFormat | None = None,
+) -> bool:
     return is_noop(self, dtype, self.device, copy, memory_format)
 
 
-def _fake_to_device(self: TensorMeta, device: Device, dtype: DType, non_blocking: bool = False, copy: bool = False, memory_format: MemoryFormat | None = None) -> TensorMeta:
+def _fake_to_device(
+    self: TensorMeta,
+    device: Device,
+    dtype: DType,
+    non_blocking: bool = False,
+    copy: bool = False,
+    memory_format: MemoryFormat | None = None,
+) -> TensorMeta:
     return converted(self, dtype, device, copy, memory_format)
 
 
-def _to_device(self: Array, device: Device, dtype: DType, non_blocking: bool = False, copy: bool = False, memory_format: MemoryFormat | None = None) -> Array:
+def _to_device(
+    self: Array,
+    device: Device,
+    dtype: DType,
+    non_blocking: bool = False,
+    copy: bool = False,
+    memory_format: MemoryFormat | None = None,
+) -> Array:
     return _convert(self, dtype, copy, memory_format)
 
 
-def _noop_device(result: TensorMeta, self: TensorMeta, device: Device, dtype: DType, non_blocking: bool = False, copy: bool = False, memory_format: MemoryFormat | None = None) -> bool:
+def _noop_device(
+    result: TensorMeta,
+    self: TensorMeta,
+    device: Device,
+    dtype: DType,
+    non_blocking: bool = False,
+    copy: bool = False,
+    memory_format: MemoryFormat | None = None,
+) -> bool:
     return is_noop(self, dtype, device, copy, memory_format)
 
 
-def _fake_to_other(self: TensorMeta, other: TensorMeta, non_blocking: bool = False, copy: bool = False, memory_format: MemoryFormat | None = None) -> TensorMeta:
+def _fake_to_other(
+    self: TensorMeta,
+    other: TensorMeta,
+    non_blocking: bool = False,
+    copy: bool = False,
+    memory_format: MemoryFormat | None = None,
+) -> TensorMeta:
     return converted(self, other.dtype, other.device, copy, memory_format)
 
 
-def _to_other(self: Array, other: Array, non_blocking: bool = False, copy: bool = False, memory_format: MemoryFormat | None = None) -> Array:
+def _to_other(
+    self: Array,
+    other: Array,
+    non_blocking: bool = False,
+    copy: bool = False,
+    memory_format: MemoryFormat | None = None,
+) -> Array:
     result = with_format(self.astype(other.dtype, copy=False), memory_format)
     return result.copy(order="K") if copy and result is self else result
 
 
-def _noop_other(result: TensorMeta, self: TensorMeta, other: TensorMeta, non_blocking: bool = False, copy: bool = False, memory_format: MemoryFormat | None = None) -> bool:
+def _noop_other(
+    result: TensorMeta,
+    self: TensorMeta,
+    other: TensorMeta,
+    non_blocking: bool = False,
+    copy: bool = False,
+    memory_format: MemoryFormat | None = None,
+) -> bool:
     return is_noop(self, other.dtype, other.device, copy, memory_format)
 
 
@@ -110,23 +180,56 @@ def _layout_target(self: TensorMeta, dtype: DType | None, device: Device | None)
     return self.dtype if dtype is None else dtype, self.device if device is None else device
 
 
-def _fake_to_layout(self: TensorMeta, *, dtype: DType | None = None, device: Device | None = None, copy: bool = False, memory_format: MemoryFormat | None = None, **_: Any) -> TensorMeta:
+def _fake_to_layout(
+    self: TensorMeta,
+    *,
+    dtype: DType | None = None,
+    device: Device | None = None,
+    copy: bool = False,
+    memory_format: MemoryFormat | None = None,
+    **_: Any,
+) -> TensorMeta:
     return converted(self, *_layout_target(self, dtype, device), copy, memory_format)
 
 
-def _to_layout(self: Array, *, dtype: DType | None = None, copy: bool = False, memory_format: MemoryFormat | None = None, **_: Any) -> Array:
+def _to_layout(
+    self: Array,
+    *,
+    dtype: DType | None = None,
+    copy: bool = False,
+    memory_format: MemoryFormat | None = None,
+    **_: Any,
+) -> Array:
     return _convert(self, dtype, copy, memory_format)
 
 
-def _noop_layout(result: TensorMeta, self: TensorMeta, *, dtype: DType | None = None, device: Device | None = None, copy: bool = False, memory_format: MemoryFormat | None = None, **_: Any) -> bool:
+def _noop_layout(
+    result: TensorMeta,
+    self: TensorMeta,
+    *,
+    dtype: DType | None = None,
+    device: Device | None = None,
+    copy: bool = False,
+    memory_format: MemoryFormat | None = None,
+    **_: Any,
+) -> bool:
     return is_noop(self, *_layout_target(self, dtype, device), copy, memory_format)
 
 
-def _fake_to_copy(self: TensorMeta, *, dtype: DType | None = None, device: Device | None = None, memory_format: MemoryFormat | None = None, **_: Any) -> TensorMeta:
+def _fake_to_copy(
+    self: TensorMeta,
+    *,
+    dtype: DType | None = None,
+    device: Device | None = None,
+    memory_format: MemoryFormat | None = None,
+    **_: Any,
+) -> TensorMeta:
     return converted(self, *_layout_target(self, dtype, device), True, memory_format)
 
 
-def _to_copy(self: Array, *, dtype: DType | None = None, memory_format: MemoryFormat | None = None, **_: Any) -> Array:
+def _to_copy(
+    self: Array, *, dtype: DType | None = None, memory_format: MemoryFormat | None = None, **_: Any
+) -> Array:
     return _convert(self, dtype, True, memory_format)
 
 
@@ -146,7 +249,9 @@ def _clone(self: Array, *, memory_format: MemoryFormat | None = None) -> Array:
     return _convert(self, None, True, memory_format)
 
 
-def _fake_contiguous(self: TensorMeta, *, memory_format: MemoryFormat = MemoryFormat.contiguous_format) -> TensorMeta:
+def _fake_contiguous(
+    self: TensorMeta, *, memory_format: MemoryFormat = MemoryFormat.contiguous_format
+) -> TensorMeta:
     if memory_format is MemoryFormat.preserve_format:
         raise RuntimeError("preserve memory format is unsupported by the contiguous operator")
     return formatted(fake_alias(self), memory_format)
@@ -158,14 +263,18 @@ def contiguous(self: Array, *, memory_format: MemoryFormat = MemoryFormat.contig
     return with_format(self, memory_format)
 
 
-def _is_contiguous(result: TensorMeta, self: TensorMeta, *, memory_format: MemoryFormat = MemoryFormat.contiguous_format) -> bool:
+def _is_contiguous(
+    result: TensorMeta, self: TensorMeta, *, memory_format: MemoryFormat = MemoryFormat.contiguous_format
+) -> bool:
     return _has_format(self, memory_format)
 
 
 def _fake_copy(self: TensorMeta, src: TensorMeta, non_blocking: bool = False) -> TensorMeta:
     shape = broadcast_shapes(self.shape, src.shape)
     if len(shape) != self.ndim:
-        raise RuntimeError(f"output with shape {list(self.shape)} doesn't match the broadcast shape {list(shape)}")
+        raise RuntimeError(
+            f"output with shape {list(self.shape)} doesn't match the broadcast shape {list(shape)}"
+        )
     return elementwise(self.dtype, self)
 
 
@@ -178,9 +287,16 @@ def _copy(self: Array, src: Array, non_blocking: bool = False) -> Array:
 def _fake_view_dtype(self: TensorMeta, dtype: DType) -> TensorMeta:
     old, new = self.dtype.itemsize, dtype.itemsize
     if old == new:
-        return self.like(dtype=dtype, strides=None if self.is_plain else lambda: self.strides, requires_grad=False, offset=lambda: self.offset)
+        return self.like(
+            dtype=dtype,
+            strides=None if self.is_plain else lambda: self.strides,
+            requires_grad=False,
+            offset=lambda: self.offset,
+        )
     if self.ndim == 0:
-        raise RuntimeError(f"self.dim() cannot be 0 to view {self.dtype} as {dtype} (different element sizes)")
+        raise RuntimeError(
+            f"self.dim() cannot be 0 to view {self.dtype} as {dtype} (different element sizes)"
+        )
     last = self.shape[-1]
     if old > new:
         size: Any = last * (old // new)
@@ -197,7 +313,12 @@ def _fake_view_dtype(self: TensorMeta, dtype: DType) -> TensorMeta:
             raise RuntimeError("self.stride(-1) must be 1 to view an element type of another size")
         return (*[stride * old // new for stride in self.strides[:-1]], 1)
 
-    return self.like(shape=(*self.shape[:-1], size), dtype=dtype, strides=None if self.is_plain else strides, requires_grad=False)
+    return self.like(
+        shape=(*self.shape[:-1], size),
+        dtype=dtype,
+        strides=None if self.is_plain else strides,
+        requires_grad=False,
+    )
 
 
 def _view_dtype(self: Array, dtype: DType) -> Array:
@@ -210,7 +331,13 @@ def _scatter_view_dtype(call: Any, base: Any, new: Any, index: int, dtype: DType
 
 def _declare() -> None:
     whole: Any = {"view": WHOLE_RULE}
-    register(f"aten::to.dtype(Tensor(a) self, ScalarType dtype, {_TO}) -> Tensor(a)", fake=_fake_to_dtype, kernel=_to_dtype, maybe_view=_noop_dtype, **whole)
+    register(
+        f"aten::to.dtype(Tensor(a) self, ScalarType dtype, {_TO}) -> Tensor(a)",
+        fake=_fake_to_dtype,
+        kernel=_to_dtype,
+        maybe_view=_noop_dtype,
+        **whole,
+    )
     register(
         f"aten::to.device(Tensor(a) self, Device device, ScalarType dtype, {_TO}) -> Tensor(a)",
         fake=_fake_to_device,
@@ -218,7 +345,13 @@ def _declare() -> None:
         maybe_view=_noop_device,
         **whole,
     )
-    register(f"aten::to.other(Tensor(a) self, Tensor other, {_TO}) -> Tensor(a)", fake=_fake_to_other, kernel=_to_other, maybe_view=_noop_other, **whole)
+    register(
+        f"aten::to.other(Tensor(a) self, Tensor other, {_TO}) -> Tensor(a)",
+        fake=_fake_to_other,
+        kernel=_to_other,
+        maybe_view=_noop_other,
+        **whole,
+    )
     register(
         f"aten::to.dtype_layout(Tensor(a) self, *, {_OPTIONS}, {_TO}) -> Tensor(a)",
         fake=_fake_to_layout,
@@ -231,8 +364,18 @@ def _declare() -> None:
         fake=_fake_to_copy,
         kernel=_to_copy,
     )
-    register("aten::type_as(Tensor self, Tensor other) -> Tensor", fake=_fake_type_as, kernel=_to_other, maybe_view=_noop_type_as, **whole)
-    register("aten::clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor", fake=_fake_clone, kernel=_clone)
+    register(
+        "aten::type_as(Tensor self, Tensor other) -> Tensor",
+        fake=_fake_type_as,
+        kernel=_to_other,
+        maybe_view=_noop_type_as,
+        **whole,
+    )
+    register(
+        "aten::clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor",
+        fake=_fake_clone,
+        kernel=_clone,
+    )
     register(
         "aten::contiguous(Tensor(a) self, *, MemoryFormat memory_format=0) -> Tensor(a)",
         fake=_fake_contiguous,
@@ -241,9 +384,17 @@ def _declare() -> None:
         **whole,
     )
     register("aten::lift_fresh_copy(Tensor self) -> Tensor", fake=_fake_clone, kernel=_clone)
-    register("aten::lift_fresh(Tensor(a) self) -> Tensor(a)", fake=fake_alias, kernel=lambda self: self, **whole)
-    register("aten::copy(Tensor self, Tensor src, bool non_blocking=False) -> Tensor", fake=_fake_copy, kernel=_copy)
-    register_inplace("aten::copy_(Tensor(a!) self, Tensor src, bool non_blocking=False) -> Tensor(a!)", "aten::copy")
+    register(
+        "aten::lift_fresh(Tensor(a) self) -> Tensor(a)", fake=fake_alias, kernel=lambda self: self, **whole
+    )
+    register(
+        "aten::copy(Tensor self, Tensor src, bool non_blocking=False) -> Tensor",
+        fake=_fake_copy,
+        kernel=_copy,
+    )
+    register_inplace(
+        "aten::copy_(Tensor(a!) self, Tensor src, bool non_blocking=False) -> Tensor(a!)", "aten::copy"
+    )
     register(
         "aten::view.dtype(Tensor(a) self, ScalarType dtype) -> Tensor(a)",
         fake=_fake_view_dtype,

@@ -8,7 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from fx_ir.dtypes import CPU, Category, Device, DType, MemoryFormat, bool_, get_default_dtype, int64, of_number
+from fx_ir.dtypes import (
+    CPU,
+    Category,
+    Device,
+    DType,
+    MemoryFormat,
+    bool_,
+    get_default_dtype,
+    int64,
+    of_number,
+)
 from fx_ir.meta import Size, TensorMeta
 from fx_ir.ops.arrays import Array, as_array
 from fx_ir.ops.convert import formatted, with_format
@@ -26,7 +36,9 @@ def made(size: Sequence[Size], dtype: DType | None, device: Device | None) -> Te
             raise RuntimeError(
                 f"Trying to create tensor with negative dimension {extent}: {list(size)}"
             )  # fmt: skip
-    return TensorMeta(tuple(size), get_default_dtype() if dtype is None else dtype, CPU if device is None else device)
+    return TensorMeta(
+        tuple(size), get_default_dtype() if dtype is None else dtype, CPU if device is None else device
+    )
 
 
 def number_dtype(value: Any) -> DType:
@@ -37,7 +49,9 @@ def number_dtype(value: Any) -> DType:
 # --- sizes -----------------------------------------------------------------------------------------------------------
 
 
-def _fake_filled(size: Sequence[Size], *, dtype: DType | None = None, device: Device | None = None, **_: Any) -> TensorMeta:
+def _fake_filled(
+    size: Sequence[Size], *, dtype: DType | None = None, device: Device | None = None, **_: Any
+) -> TensorMeta:
     return made(size, dtype, device)
 
 
@@ -49,7 +63,14 @@ def _filled(value: int) -> Callable[..., Array]:
     return kernel
 
 
-def _fake_full(size: Sequence[Size], fill_value: Any, *, dtype: DType | None = None, device: Device | None = None, **_: Any) -> TensorMeta:
+def _fake_full(
+    size: Sequence[Size],
+    fill_value: Any,
+    *,
+    dtype: DType | None = None,
+    device: Device | None = None,
+    **_: Any,
+) -> TensorMeta:
     return made(size, number_dtype(fill_value) if dtype is None else dtype, device)
 
 
@@ -59,33 +80,51 @@ def _full(size: Sequence[int], fill_value: Any, *, dtype: DType | None = None, *
 
 
 def _fake_strided(
-    size: Sequence[Size], stride: Sequence[Size], *, dtype: DType | None = None, device: Device | None = None, **_: Any
+    size: Sequence[Size],
+    stride: Sequence[Size],
+    *,
+    dtype: DType | None = None,
+    device: Device | None = None,
+    **_: Any,
 ) -> TensorMeta:
     return made(size, dtype, device).like(strides=tuple(stride))
 
 
 def _strided(size: Sequence[int], stride: Sequence[int], *, dtype: DType | None = None, **_: Any) -> Array:
     numpy = (get_default_dtype() if dtype is None else dtype).numpy
-    reach = 1 + sum((extent - 1) * step for extent, step in zip(size, stride, strict=True)) if 0 not in size else 0
+    reach = (
+        1 + sum((extent - 1) * step for extent, step in zip(size, stride, strict=True))
+        if 0 not in size
+        else 0
+    )
     steps = [step * numpy.itemsize for step in stride]
     return np.lib.stride_tricks.as_strided(np.zeros(reach, numpy), tuple(size), steps)
 
 
 def _fake_permuted(
-    size: Sequence[Size], physical_layout: Sequence[int], *, dtype: DType | None = None, device: Device | None = None, **_: Any
+    size: Sequence[Size],
+    physical_layout: Sequence[int],
+    *,
+    dtype: DType | None = None,
+    device: Device | None = None,
+    **_: Any,
 ) -> TensorMeta:
     from fx_ir.ops.shapes import strides_along
 
     return made(size, dtype, device).like(strides=strides_along(tuple(size), list(physical_layout)[::-1]))
 
 
-def _permuted(size: Sequence[int], physical_layout: Sequence[int], *, dtype: DType | None = None, **_: Any) -> Array:
+def _permuted(
+    size: Sequence[int], physical_layout: Sequence[int], *, dtype: DType | None = None, **_: Any
+) -> Array:
     numpy = (get_default_dtype() if dtype is None else dtype).numpy
     block = np.zeros([size[dim] for dim in physical_layout], numpy)
     return block.transpose(np.argsort(physical_layout).tolist())
 
 
-def _fake_eye(n: Size, m: Size | None = None, *, dtype: DType | None = None, device: Device | None = None, **_: Any) -> TensorMeta:
+def _fake_eye(
+    n: Size, m: Size | None = None, *, dtype: DType | None = None, device: Device | None = None, **_: Any
+) -> TensorMeta:
     return made((n, n if m is None else m), dtype, device)
 
 
@@ -119,23 +158,39 @@ def like(self: Array, value: Any, dtype: DType | None, memory_format: MemoryForm
 
 
 def _like_filled(value: int) -> Callable[..., Array]:
-    def kernel(self: Array, *, dtype: DType | None = None, memory_format: MemoryFormat | None = None, **_: Any) -> Array:
+    def kernel(
+        self: Array, *, dtype: DType | None = None, memory_format: MemoryFormat | None = None, **_: Any
+    ) -> Array:
         return like(self, value, dtype, memory_format)
 
     return kernel
 
 
 def _full_like(
-    self: Array, fill_value: Any, *, dtype: DType | None = None, memory_format: MemoryFormat | None = None, **_: Any
+    self: Array,
+    fill_value: Any,
+    *,
+    dtype: DType | None = None,
+    memory_format: MemoryFormat | None = None,
+    **_: Any,
 ) -> Array:
     return like(self, fill_value, dtype, memory_format)
 
 
-def _fake_new(self: TensorMeta, size: Sequence[Size], *args: Any, dtype: DType | None = None, device: Device | None = None, **_: Any) -> TensorMeta:
+def _fake_new(
+    self: TensorMeta,
+    size: Sequence[Size],
+    *args: Any,
+    dtype: DType | None = None,
+    device: Device | None = None,
+    **_: Any,
+) -> TensorMeta:
     return made(size, self.dtype if dtype is None else dtype, self.device if device is None else device)
 
 
-def _fake_new_strided(self: TensorMeta, size: Sequence[Size], stride: Sequence[Size], **options: Any) -> TensorMeta:
+def _fake_new_strided(
+    self: TensorMeta, size: Sequence[Size], stride: Sequence[Size], **options: Any
+) -> TensorMeta:
     return _fake_new(self, size, **options).like(strides=tuple(stride))
 
 
@@ -147,12 +202,16 @@ def _new_filled(value: int) -> Callable[..., Array]:
     return kernel
 
 
-def _new_full(self: Array, size: Sequence[int], fill_value: Any, *, dtype: DType | None = None, **_: Any) -> Array:
+def _new_full(
+    self: Array, size: Sequence[int], fill_value: Any, *, dtype: DType | None = None, **_: Any
+) -> Array:
     numpy = self.dtype if dtype is None else dtype.numpy
     return np.full(size, np.asarray(fill_value).astype(numpy), numpy)
 
 
-def _new_strided(self: Array, size: Sequence[int], stride: Sequence[int], *, dtype: DType | None = None, **_: Any) -> Array:
+def _new_strided(
+    self: Array, size: Sequence[int], stride: Sequence[int], *, dtype: DType | None = None, **_: Any
+) -> Array:
     from fx_ir.dtypes import from_numpy
 
     return _strided(size, stride, dtype=from_numpy(self.dtype) if dtype is None else dtype)
@@ -168,12 +227,13 @@ def range_length(start: Any, end: Any, step: Any) -> Size:
     distance = end - start if not (type(start) is int and start == 0) else end
     if (distance < 0) if step > 0 else (distance > 0):
         raise RuntimeError("upper bound and larger bound inconsistent with step sign")
+    length: Size = distance
     if _is_float(start) or _is_float(end) or _is_float(step):
-        return math.ceil(distance / step)
-    if type(step) is int and step == 1:
-        length: Size = distance
-        return length
-    length = (distance + (step - 1)) // step if step > 0 else (-distance + (-step - 1)) // -step
+        length = math.ceil(distance / step)
+    elif step > 0:
+        length = distance if type(step) is int and step == 1 else (distance + (step - 1)) // step
+    else:
+        length = (-distance + (-step - 1)) // -step
     return length
 
 
@@ -189,15 +249,21 @@ def _arange_dtype(dtype: DType | None, *numbers: Any) -> DType:
 
 def _fake_arange(start: Any, end: Any, step: Any, dtype: DType | None, device: Device | None) -> TensorMeta:
     return TensorMeta(
-        (range_length(start, end, step),), _arange_dtype(dtype, start, end, step), CPU if device is None else device
+        (range_length(start, end, step),),
+        _arange_dtype(dtype, start, end, step),
+        CPU if device is None else device,
     )
 
 
-def _fake_arange_end(end: Any, *, dtype: DType | None = None, device: Device | None = None, **_: Any) -> TensorMeta:
+def _fake_arange_end(
+    end: Any, *, dtype: DType | None = None, device: Device | None = None, **_: Any
+) -> TensorMeta:
     return _fake_arange(0, end, 1, dtype, device)
 
 
-def _fake_arange_step(start: Any, end: Any, step: Any = 1, *, dtype: DType | None = None, device: Device | None = None, **_: Any) -> TensorMeta:
+def _fake_arange_step(
+    start: Any, end: Any, step: Any = 1, *, dtype: DType | None = None, device: Device | None = None, **_: Any
+) -> TensorMeta:
     return _fake_arange(start, end, step, dtype, device)
 
 
@@ -205,17 +271,26 @@ def arange(start: Any, end: Any, step: Any = 1, *, dtype: DType | None = None, *
     target = _arange_dtype(dtype, start, end, step)
     if target.category < Category.FLOAT:
         start, end, step = (int(number) if target is not bool_ else number for number in (start, end, step))
-    length = range_length(start, end, step)
+    length = int(range_length(start, end, step))
     if target.category < Category.FLOAT:
         return np.arange(start, start + length * step, step).astype(target.numpy, copy=False)
-    return (start + np.arange(length, dtype=np.float64) * step).astype(target.numpy)
+    return as_array(start + np.arange(length, dtype=np.float64) * step).astype(target.numpy)
 
 
 def _arange_end(end: Any, *, dtype: DType | None = None, **options: Any) -> Array:
     return arange(0, end, 1, dtype=dtype)
 
 
-def _fake_linspace(start: Any, end: Any, steps: int, base: float = 10.0, *, dtype: DType | None = None, device: Device | None = None, **_: Any) -> TensorMeta:
+def _fake_linspace(
+    start: Any,
+    end: Any,
+    steps: int,
+    base: float = 10.0,
+    *,
+    dtype: DType | None = None,
+    device: Device | None = None,
+    **_: Any,
+) -> TensorMeta:
     if steps < 0:
         raise RuntimeError("number of steps must be non-negative")
     return made((steps,), dtype, device)
@@ -226,12 +301,16 @@ def linspace(start: Any, end: Any, steps: int, *, dtype: DType | None = None, **
     return np.linspace(start, end, steps).astype(target.numpy)
 
 
-def _logspace(start: Any, end: Any, steps: int, base: float = 10.0, *, dtype: DType | None = None, **_: Any) -> Array:
+def _logspace(
+    start: Any, end: Any, steps: int, base: float = 10.0, *, dtype: DType | None = None, **_: Any
+) -> Array:
     target = get_default_dtype() if dtype is None else dtype
     return np.logspace(start, end, steps, base=base).astype(target.numpy)
 
 
-def _fake_scalar_tensor(s: Any, *, dtype: DType | None = None, device: Device | None = None, **_: Any) -> TensorMeta:
+def _fake_scalar_tensor(
+    s: Any, *, dtype: DType | None = None, device: Device | None = None, **_: Any
+) -> TensorMeta:
     return made((), dtype, device)
 
 
@@ -240,11 +319,21 @@ def _scalar_tensor(s: Any, *, dtype: DType | None = None, **_: Any) -> Array:
 
 
 def _triangle_length(row: int, col: int, offset: int, lower: bool) -> int:
-    return int(np.tril(np.ones((row, col)), offset).sum() if lower else np.triu(np.ones((row, col)), offset).sum())
+    return int(
+        np.tril(np.ones((row, col)), offset).sum() if lower else np.triu(np.ones((row, col)), offset).sum()
+    )
 
 
 def _fake_triangle(lower: bool) -> Callable[..., TensorMeta]:
-    def fake(row: int, col: int, offset: int = 0, *, dtype: DType | None = int64, device: Device | None = None, **_: Any) -> TensorMeta:
+    def fake(
+        row: int,
+        col: int,
+        offset: int = 0,
+        *,
+        dtype: DType | None = int64,
+        device: Device | None = None,
+        **_: Any,
+    ) -> TensorMeta:
         return made((2, _triangle_length(row, col, offset, lower)), dtype or int64, device)
 
     return fake
@@ -272,13 +361,23 @@ def _fill(self: Array, value: Any = 0) -> Array:
 
 def _declare() -> None:
     for name, value in (("zeros", 0), ("ones", 1)):
-        register(f"aten::{name}(SymInt[] size, *, {_OPTIONS}) -> Tensor", fake=_fake_filled, kernel=_filled(value))
+        register(
+            f"aten::{name}(SymInt[] size, *, {_OPTIONS}) -> Tensor", fake=_fake_filled, kernel=_filled(value)
+        )
     register(
-        f"aten::empty.memory_format(SymInt[] size, *, {_LIKE_OPTIONS}) -> Tensor", fake=_fake_filled, kernel=_filled(0)
+        f"aten::empty.memory_format(SymInt[] size, *, {_LIKE_OPTIONS}) -> Tensor",
+        fake=_fake_filled,
+        kernel=_filled(0),
     )
-    register(f"aten::full(SymInt[] size, Scalar fill_value, *, {_OPTIONS}) -> Tensor", fake=_fake_full, kernel=_full)
     register(
-        f"aten::empty_strided(SymInt[] size, SymInt[] stride, *, {_OPTIONS}) -> Tensor", fake=_fake_strided, kernel=_strided
+        f"aten::full(SymInt[] size, Scalar fill_value, *, {_OPTIONS}) -> Tensor",
+        fake=_fake_full,
+        kernel=_full,
+    )
+    register(
+        f"aten::empty_strided(SymInt[] size, SymInt[] stride, *, {_OPTIONS}) -> Tensor",
+        fake=_fake_strided,
+        kernel=_strided,
     )
     register(
         f"aten::empty_permuted(SymInt[] size, int[] physical_layout, *, {_OPTIONS}) -> Tensor",
@@ -291,7 +390,9 @@ def _declare() -> None:
     _declare_ranges()
     for kind in ("Scalar", "Tensor"):
         register(f"aten::fill.{kind}(Tensor self, {kind} value) -> Tensor", fake=_fake_fill, kernel=_fill)
-        register_inplace(f"aten::fill_.{kind}(Tensor(a!) self, {kind} value) -> Tensor(a!)", f"aten::fill.{kind}")
+        register_inplace(
+            f"aten::fill_.{kind}(Tensor(a!) self, {kind} value) -> Tensor(a!)", f"aten::fill.{kind}"
+        )
     register("aten::zero(Tensor self) -> Tensor", fake=_fake_fill, kernel=_fill)
     register_inplace("aten::zero_(Tensor(a!) self) -> Tensor(a!)", "aten::zero")
 
@@ -299,13 +400,19 @@ def _declare() -> None:
 def _declare_like() -> None:
     for name, value in (("zeros", 0), ("ones", 1), ("empty", 0)):
         register(
-            f"aten::{name}_like(Tensor self, *, {_LIKE_OPTIONS}) -> Tensor", fake=_fake_like, kernel=_like_filled(value)
+            f"aten::{name}_like(Tensor self, *, {_LIKE_OPTIONS}) -> Tensor",
+            fake=_fake_like,
+            kernel=_like_filled(value),
         )
         register(
-            f"aten::new_{name}(Tensor self, SymInt[] size, *, {_OPTIONS}) -> Tensor", fake=_fake_new, kernel=_new_filled(value)
+            f"aten::new_{name}(Tensor self, SymInt[] size, *, {_OPTIONS}) -> Tensor",
+            fake=_fake_new,
+            kernel=_new_filled(value),
         )
     register(
-        f"aten::full_like(Tensor self, Scalar fill_value, *, {_LIKE_OPTIONS}) -> Tensor", fake=_fake_like, kernel=_full_like
+        f"aten::full_like(Tensor self, Scalar fill_value, *, {_LIKE_OPTIONS}) -> Tensor",
+        fake=_fake_like,
+        kernel=_full_like,
     )
     register(
         f"aten::new_full(Tensor self, SymInt[] size, Scalar fill_value, *, {_OPTIONS}) -> Tensor",
@@ -321,21 +428,31 @@ def _declare_like() -> None:
 
 def _declare_ranges() -> None:
     register(f"aten::arange(Scalar end, *, {_OPTIONS}) -> Tensor", fake=_fake_arange_end, kernel=_arange_end)
-    register(f"aten::arange.start(Scalar start, Scalar end, *, {_OPTIONS}) -> Tensor", fake=_fake_arange_step, kernel=arange)
+    register(
+        f"aten::arange.start(Scalar start, Scalar end, *, {_OPTIONS}) -> Tensor",
+        fake=_fake_arange_step,
+        kernel=arange,
+    )
     register(
         f"aten::arange.start_step(Scalar start, Scalar end, Scalar step=1, *, {_OPTIONS}) -> Tensor",
         fake=_fake_arange_step,
         kernel=arange,
     )
     register(
-        f"aten::linspace(Scalar start, Scalar end, int steps, *, {_OPTIONS}) -> Tensor", fake=_fake_linspace, kernel=linspace
+        f"aten::linspace(Scalar start, Scalar end, int steps, *, {_OPTIONS}) -> Tensor",
+        fake=_fake_linspace,
+        kernel=linspace,
     )
     register(
         f"aten::logspace(Scalar start, Scalar end, int steps, float base=10., *, {_OPTIONS}) -> Tensor",
         fake=_fake_linspace,
         kernel=_logspace,
     )
-    register(f"aten::scalar_tensor(Scalar s, *, {_OPTIONS}) -> Tensor", fake=_fake_scalar_tensor, kernel=_scalar_tensor)
+    register(
+        f"aten::scalar_tensor(Scalar s, *, {_OPTIONS}) -> Tensor",
+        fake=_fake_scalar_tensor,
+        kernel=_scalar_tensor,
+    )
     for name, lower in (("tril", True), ("triu", False)):
         register(
             f"aten::{name}_indices(int row, int col, int offset=0, *, {_OPTIONS.replace('? dtype=None', '? dtype=4')}) -> Tensor",

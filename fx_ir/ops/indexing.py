@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -74,7 +73,9 @@ def fake_index(self: TensorMeta, indices: Indices) -> TensorMeta:
         return TensorMeta(shape, self.dtype, self.device)
 
     def strides() -> Sizes | None:
-        kept = [stride for dim, stride in enumerate(self.strides) if dim >= len(expanded) or expanded[dim] is None]
+        kept = [
+            stride for dim, stride in enumerate(self.strides) if dim >= len(expanded) or expanded[dim] is None
+        ]
         source = [*kept[:start], *(0 for _ in part), *kept[start:]]
         lead = len(shape) - start - len(part)
         operands: list[Sequence[Size]] = [source]
@@ -97,7 +98,12 @@ def index(self: Array, indices: Sequence[Array | None]) -> Array:
                 _check_mask(self, only, used[0])
                 only = np.flatnonzero(only)
             return np.take(self, only, axis=used[0])
-    key = tuple([slice(None) if one is None else one.view(np.bool_) if one.dtype == np.uint8 else one for one in indices])
+    key = tuple(
+        [
+            slice(None) if one is None else one.view(np.bool_) if one.dtype == np.uint8 else one
+            for one in indices
+        ]
+    )
     result = as_array(self[key])
     if self.flags.c_contiguous and all(one is None or one.flags.c_contiguous for one in indices):
         return result if result.flags.c_contiguous else np.ascontiguousarray(result)
@@ -169,7 +175,9 @@ def gather(self: Array, dim: int, index: Array, *, sparse_grad: bool = False) ->
         return np.take(self.reshape(-1), index)
     dim = wrap_dim(dim, self.ndim)
     if index.size and index.min() < 0:
-        raise RuntimeError(f"index {index.min()} is out of bounds for dimension {dim} with size {self.shape[dim]}")
+        raise RuntimeError(
+            f"index {index.min()} is out of bounds for dimension {dim} with size {self.shape[dim]}"
+        )
     part = self[tuple([slice(None) if axis == dim else slice(size) for axis, size in enumerate(index.shape)])]
     return np.ascontiguousarray(np.take_along_axis(part, index, axis=dim))
 
@@ -193,7 +201,9 @@ def fake_take_along_dim(self: TensorMeta, indices: TensorMeta, dim: int | None =
         return (*shape[:wrapped], 1, *shape[wrapped + 1 :])
 
     shape = broadcast_shapes(others(self.shape), others(indices.shape))
-    return TensorMeta((*shape[:wrapped], indices.shape[wrapped], *shape[wrapped + 1 :]), self.dtype, self.device)
+    return TensorMeta(
+        (*shape[:wrapped], indices.shape[wrapped], *shape[wrapped + 1 :]), self.dtype, self.device
+    )
 
 
 def take_along_dim(self: Array, indices: Array, dim: int | None = None) -> Array:
@@ -244,7 +254,9 @@ def masked_select(self: Array, mask: Array) -> Array:
 # --- unique ----------------------------------------------------------------------------------------------------------
 
 
-def _fake_unique(self: TensorMeta, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False) -> tuple[TensorMeta, ...]:
+def _fake_unique(
+    self: TensorMeta, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False
+) -> tuple[TensorMeta, ...]:
     count = data_size("unique", self.numel())
     inverse = self.shape if return_inverse else (0,)
     counts = (count,) if return_counts else (0,)
@@ -255,7 +267,9 @@ def _fake_unique(self: TensorMeta, sorted: bool = True, return_inverse: bool = F
     )
 
 
-def _unique(self: Array, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False) -> tuple[Array, ...]:
+def _unique(
+    self: Array, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False
+) -> tuple[Array, ...]:
     values, inverse, counts = np.unique(self.reshape(-1), return_inverse=True, return_counts=True)
     none = np.zeros(0, np.int64)
     return (
@@ -265,7 +279,9 @@ def _unique(self: Array, sorted: bool = True, return_inverse: bool = False, retu
     )
 
 
-def _fake_unique_dim(self: TensorMeta, dim: int, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False) -> tuple[TensorMeta, ...]:
+def _fake_unique_dim(
+    self: TensorMeta, dim: int, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False
+) -> tuple[TensorMeta, ...]:
     dim = wrap_dim(dim, self.ndim)
     count = data_size("unique", self.shape[dim])
     return (
@@ -275,19 +291,25 @@ def _fake_unique_dim(self: TensorMeta, dim: int, sorted: bool = True, return_inv
     )
 
 
-def _unique_dim(self: Array, dim: int, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False) -> tuple[Array, ...]:
+def _unique_dim(
+    self: Array, dim: int, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False
+) -> tuple[Array, ...]:
     values, inverse, counts = np.unique(self, return_inverse=True, return_counts=True, axis=dim)
     none = np.zeros(0, np.int64)
     return values, inverse.reshape(-1) if return_inverse else none, counts if return_counts else none.copy()
 
 
-def _fake_unique_consecutive(self: TensorMeta, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None) -> tuple[TensorMeta, ...]:
+def _fake_unique_consecutive(
+    self: TensorMeta, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
+) -> tuple[TensorMeta, ...]:
     if dim is None:
         return _fake_unique(self, True, return_inverse, return_counts)
     return _fake_unique_dim(self, dim, True, return_inverse, return_counts)
 
 
-def _unique_consecutive(self: Array, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None) -> tuple[Array, ...]:
+def _unique_consecutive(
+    self: Array, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
+) -> tuple[Array, ...]:
     rows = self.reshape(-1, 1) if dim is None else np.moveaxis(self, dim, 0).reshape(self.shape[dim], -1)
     starts = np.ones(len(rows), np.bool_)
     starts[1:] = (rows[1:] != rows[:-1]).any(axis=1)
@@ -305,10 +327,14 @@ def _unique_consecutive(self: Array, return_inverse: bool = False, return_counts
 def _declare() -> None:
     register("aten::index.Tensor(Tensor self, Tensor?[] indices) -> Tensor", fake=fake_index, kernel=index)
     register(
-        "aten::index_select(Tensor self, int dim, Tensor index) -> Tensor", fake=fake_index_select, kernel=index_select
+        "aten::index_select(Tensor self, int dim, Tensor index) -> Tensor",
+        fake=fake_index_select,
+        kernel=index_select,
     )
     register(
-        "aten::gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor", fake=fake_gather, kernel=gather
+        "aten::gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor",
+        fake=fake_gather,
+        kernel=gather,
     )
     register("aten::take(Tensor self, Tensor index) -> Tensor", fake=fake_take, kernel=take)
     register(
@@ -317,13 +343,23 @@ def _declare() -> None:
         kernel=take_along_dim,
     )
     for name in ("nonzero", "argwhere"):
-        register(f"aten::{name}(Tensor self) -> Tensor", fake=fake_nonzero, kernel=nonzero, nondifferentiable=True)
+        register(
+            f"aten::{name}(Tensor self) -> Tensor", fake=fake_nonzero, kernel=nonzero, nondifferentiable=True
+        )
     register("aten::nonzero_numpy(Tensor self) -> Tensor[]", fake=fake_nonzero_numpy, kernel=nonzero_numpy)
     register("aten::where(Tensor condition) -> Tensor[]", fake=fake_nonzero_numpy, kernel=nonzero_numpy)
-    register("aten::masked_select(Tensor self, Tensor mask) -> Tensor", fake=fake_masked_select, kernel=masked_select)
+    register(
+        "aten::masked_select(Tensor self, Tensor mask) -> Tensor",
+        fake=fake_masked_select,
+        kernel=masked_select,
+    )
     flags = "bool return_inverse=False, bool return_counts=False"
     result = "(Tensor, Tensor, Tensor)"
-    register(f"aten::_unique2(Tensor self, bool sorted=True, {flags}) -> {result}", fake=_fake_unique, kernel=_unique)
+    register(
+        f"aten::_unique2(Tensor self, bool sorted=True, {flags}) -> {result}",
+        fake=_fake_unique,
+        kernel=_unique,
+    )
     register(
         f"aten::unique_dim(Tensor self, int dim, bool sorted=True, {flags}) -> {result}",
         fake=_fake_unique_dim,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -14,7 +13,13 @@ from fx_ir.meta import Size, Sizes, TensorMeta
 from fx_ir.ops.arrays import Array, as_array, cast, number_type
 from fx_ir.ops.registry import register, register_inplace
 from fx_ir.ops.reshape import fake_reshape, fake_unsqueeze, same
-from fx_ir.ops.shapes import channels_last_strides, common_device, elementwise, suggests_channels_last, wrap_dim
+from fx_ir.ops.shapes import (
+    channels_last_strides,
+    common_device,
+    elementwise,
+    suggests_channels_last,
+    wrap_dim,
+)
 from fx_ir.ops.views import permuted
 
 # --- cat and stack ---------------------------------------------------------------------------------------------------
@@ -40,9 +45,13 @@ def fake_cat(tensors: Sequence[TensorMeta], dim: int = 0) -> TensorMeta:
     shape = list(first.shape)
     for tensor in kept[1:]:
         if tensor.ndim != first.ndim:
-            raise RuntimeError(f"Tensors must have same number of dimensions: got {first.ndim} and {tensor.ndim}")
+            raise RuntimeError(
+                f"Tensors must have same number of dimensions: got {first.ndim} and {tensor.ndim}"
+            )
         for axis in range(first.ndim):
-            shape[axis] = shape[axis] if axis == dim else _equal_size(shape[axis], tensor.shape[axis], axis, dim)
+            shape[axis] = (
+                shape[axis] if axis == dim else _equal_size(shape[axis], tensor.shape[axis], axis, dim)
+            )
         total = total + tensor.shape[dim]
     shape[dim] = total
     strides = None if all(tensor.is_plain for tensor in kept) else lambda: _cat_strides(tuple(shape), kept)
@@ -82,7 +91,9 @@ def fake_stack(tensors: Sequence[TensorMeta], dim: int = 0) -> TensorMeta:
     shape: Sizes = tensors[0].shape
     for tensor in tensors[1:]:
         if tensor.ndim != len(shape):
-            raise RuntimeError(f"stack expects each tensor to be equal size, but got {list(shape)} at entry 0 and {list(tensor.shape)} at entry 1")
+            raise RuntimeError(
+                f"stack expects each tensor to be equal size, but got {list(shape)} at entry 0 and {list(tensor.shape)} at entry 1"
+            )
         merged: list[Size] = []
         for a, b in zip(shape, tensor.shape, strict=True):
             if not same(a, b) and a != b:
@@ -114,7 +125,9 @@ def _at_least(rank: int) -> Callable[[Any], Any]:
     return lift
 
 
-def _joined(join: Callable[..., Any], lift: Callable[[Any], Any], axis: Callable[[Any], int]) -> Callable[..., Any]:
+def _joined(
+    join: Callable[..., Any], lift: Callable[[Any], Any], axis: Callable[[Any], int]
+) -> Callable[..., Any]:
     def rule(tensors: Sequence[Any]) -> Any:
         lifted = [lift(tensor) for tensor in tensors]
         return join(lifted, axis(lifted[0]))
@@ -139,11 +152,17 @@ def fake_repeat(self: TensorMeta, repeats: Sequence[Size]) -> TensorMeta:
             "Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor"
         )  # fmt: skip
     sizes = (1,) * lead + self.shape
-    return TensorMeta(tuple([size * count for size, count in zip(sizes, repeats, strict=True)]), self.dtype, self.device)
+    return TensorMeta(
+        tuple([size * count for size, count in zip(sizes, repeats, strict=True)]), self.dtype, self.device
+    )
 
 
 def repeat(self: Array, repeats: Sequence[int]) -> Array:
-    return np.tile(self, tuple(repeats)) if any(count != 1 for count in repeats) else np.array(self, ndmin=len(repeats))
+    return (
+        np.tile(self, tuple(repeats))
+        if any(count != 1 for count in repeats)
+        else np.array(self, ndmin=len(repeats))
+    )
 
 
 def fake_tile(self: TensorMeta, dims: Sequence[Size]) -> TensorMeta:
@@ -154,7 +173,9 @@ def tile(self: Array, dims: Sequence[int]) -> Array:
     return repeat(self, [1] * (self.ndim - len(dims)) + list(dims))
 
 
-def fake_repeat_interleave(self: TensorMeta, repeats: Any, dim: int | None = None, *, output_size: Size | None = None) -> TensorMeta:
+def fake_repeat_interleave(
+    self: TensorMeta, repeats: Any, dim: int | None = None, *, output_size: Size | None = None
+) -> TensorMeta:
     shape = (self.numel(),) if dim is None else self.shape
     at = 0 if dim is None else wrap_dim(dim, self.ndim)
     if isinstance(repeats, TensorMeta):
@@ -166,11 +187,15 @@ def fake_repeat_interleave(self: TensorMeta, repeats: Any, dim: int | None = Non
 
 def fake_repeat_total(repeats: TensorMeta, *, output_size: Size | None = None) -> TensorMeta:
     """The indices to repeat: how many depends on data unless the caller says."""
-    size = fake_context.current().unbacked("repeat_interleave", "int", 0) if output_size is None else output_size
+    size = (
+        fake_context.current().unbacked("repeat_interleave", "int", 0) if output_size is None else output_size
+    )
     return TensorMeta((size,), repeats.dtype, repeats.device)
 
 
-def repeat_interleave(self: Array, repeats: Any, dim: int | None = None, *, output_size: int | None = None) -> Array:
+def repeat_interleave(
+    self: Array, repeats: Any, dim: int | None = None, *, output_size: int | None = None
+) -> Array:
     return np.repeat(self, repeats, axis=dim)
 
 
@@ -199,7 +224,9 @@ def fake_roll(self: TensorMeta, shifts: Sequence[Size], dims: Sequence[int] = ()
 
 
 def roll(self: Array, shifts: Sequence[int], dims: Sequence[int] = ()) -> Array:
-    return np.ascontiguousarray(np.roll(self, tuple(shifts), tuple(dims)) if dims else np.roll(self, shifts[0]))
+    return np.ascontiguousarray(
+        np.roll(self, tuple(shifts), tuple(dims)) if dims else np.roll(self, shifts[0])
+    )
 
 
 def fake_rot90(self: TensorMeta, k: int = 1, dims: Sequence[int] = (0, 1)) -> TensorMeta:
@@ -241,7 +268,11 @@ def fake_diag_embed(self: TensorMeta, offset: int = 0, dim1: int = -2, dim2: int
     first, second = wrap_dim(dim1, ndim), wrap_dim(dim2, ndim)
     size = self.shape[-1] + abs(offset)
     rest = iter(self.shape[:-1])
-    return TensorMeta(tuple([size if dim in (first, second) else next(rest) for dim in range(ndim)]), self.dtype, self.device)
+    return TensorMeta(
+        tuple([size if dim in (first, second) else next(rest) for dim in range(ndim)]),
+        self.dtype,
+        self.device,
+    )
 
 
 def diag_embed(self: Array, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Array:
@@ -292,14 +323,16 @@ def fake_meshgrid(tensors: Sequence[TensorMeta], *, indexing: str = "ij") -> lis
     return grids
 
 
-def meshgrid(tensors: Sequence[Array], *, indexing: str = "ij") -> list[Array]:
+def meshgrid(tensors: Sequence[Array], *, indexing: Any = "ij") -> list[Array]:
     return [as_array(grid) for grid in np.meshgrid(*tensors, indexing=indexing, copy=False)]
 
 
 def fake_cartesian(tensors: Sequence[TensorMeta]) -> TensorMeta:
     if len(tensors) == 1:
         return tensors[0].like()
-    total = functools.reduce(lambda product, tensor: product * tensor.numel(), tensors, 1)
+    total: Size = 1
+    for tensor in tensors:
+        total = total * tensor.numel()
     return TensorMeta((total, len(tensors)), result_type(*tensors), tensors[0].device)
 
 
@@ -312,7 +345,13 @@ def cartesian_prod(tensors: Sequence[Array]) -> Array:
 # --- differences -----------------------------------------------------------------------------------------------------
 
 
-def fake_diff(self: TensorMeta, n: int = 1, dim: int = -1, prepend: TensorMeta | None = None, append: TensorMeta | None = None) -> TensorMeta:
+def fake_diff(
+    self: TensorMeta,
+    n: int = 1,
+    dim: int = -1,
+    prepend: TensorMeta | None = None,
+    append: TensorMeta | None = None,
+) -> TensorMeta:
     dim = wrap_dim(dim, self.ndim)
     whole = fake_cat([part for part in (prepend, self, append) if part is not None], dim)
     from solver.sym import sym_max
@@ -321,7 +360,9 @@ def fake_diff(self: TensorMeta, n: int = 1, dim: int = -1, prepend: TensorMeta |
     return TensorMeta((*whole.shape[:dim], size, *whole.shape[dim + 1 :]), whole.dtype, whole.device)
 
 
-def diff(self: Array, n: int = 1, dim: int = -1, prepend: Array | None = None, append: Array | None = None) -> Array:
+def diff(
+    self: Array, n: int = 1, dim: int = -1, prepend: Array | None = None, append: Array | None = None
+) -> Array:
     whole = np.concatenate([part for part in (prepend, self, append) if part is not None], axis=dim)
     if whole.dtype == np.bool_:
         for _ in range(n):
@@ -332,12 +373,16 @@ def diff(self: Array, n: int = 1, dim: int = -1, prepend: Array | None = None, a
 
 def fake_complex(real: TensorMeta, imag: TensorMeta) -> TensorMeta:
     if real.dtype is not imag.dtype:
-        raise RuntimeError(f"Expected object of scalar type {real.dtype.name} but got scalar type {imag.dtype.name}")
+        raise RuntimeError(
+            f"Expected object of scalar type {real.dtype.name} but got scalar type {imag.dtype.name}"
+        )
     return elementwise(real.dtype.to_complex(), real, imag)
 
 
 def make_complex(real: Array, imag: Array) -> Array:
-    return as_array(real + 1j * imag).astype(np.complex128 if real.dtype == np.float64 else np.complex64, copy=False)
+    return as_array(real + 1j * imag).astype(
+        np.complex128 if real.dtype == np.float64 else np.complex64, copy=False
+    )
 
 
 def polar(abs: Array, angle: Array) -> Array:
@@ -355,7 +400,9 @@ def _declare() -> None:
     ]
     for name, lift, axis in joins:
         register(
-            f"aten::{name}(Tensor[] tensors) -> Tensor", fake=_joined(fake_cat, lift, axis), kernel=_joined(cat, lift, axis)
+            f"aten::{name}(Tensor[] tensors) -> Tensor",
+            fake=_joined(fake_cat, lift, axis),
+            kernel=_joined(cat, lift, axis),
         )
     register("aten::repeat(Tensor self, SymInt[] repeats) -> Tensor", fake=fake_repeat, kernel=repeat)
     register("aten::tile(Tensor self, SymInt[] dims) -> Tensor", fake=fake_tile, kernel=tile)
@@ -371,7 +418,9 @@ def _declare() -> None:
         kernel=_repeat_total,
     )
     register("aten::flip(Tensor self, int[] dims) -> Tensor", fake=fake_flip, kernel=flip)
-    register("aten::roll(Tensor self, SymInt[1] shifts, int[1] dims=[]) -> Tensor", fake=fake_roll, kernel=roll)
+    register(
+        "aten::roll(Tensor self, SymInt[1] shifts, int[1] dims=[]) -> Tensor", fake=fake_roll, kernel=roll
+    )
     register("aten::rot90(Tensor self, int k=1, int[] dims=[0, 1]) -> Tensor", fake=fake_rot90, kernel=rot90)
     for name, kernel in (("tril", tril), ("triu", triu)):
         register(f"aten::{name}(Tensor self, SymInt diagonal=0) -> Tensor", fake=fake_triangle, kernel=kernel)
@@ -388,7 +437,9 @@ def _declare_grids() -> None:
     )
     register("aten::meshgrid(Tensor[] tensors) -> Tensor[]", fake=fake_meshgrid, kernel=meshgrid)
     register(
-        "aten::meshgrid.indexing(Tensor[] tensors, *, str indexing) -> Tensor[]", fake=fake_meshgrid, kernel=meshgrid
+        "aten::meshgrid.indexing(Tensor[] tensors, *, str indexing) -> Tensor[]",
+        fake=fake_meshgrid,
+        kernel=meshgrid,
     )
     register("aten::cartesian_prod(Tensor[] tensors) -> Tensor", fake=fake_cartesian, kernel=cartesian_prod)
     register(

@@ -13,7 +13,7 @@ import numpy as np
 
 from fx_ir.dtypes import Device, DType, Layout, MemoryFormat, bool_, complex128, float64, int64
 from fx_ir.meta import TensorMeta
-from fx_ir.schema import Argument, ArgType, Schema
+from fx_ir.schema import ArgType, Argument, Schema
 from solver.sym import SymBool, SymFloat, SymInt
 
 Kind = Any  # a letter, or a frozenset of the letters of a list's items
@@ -54,8 +54,17 @@ NUMBERS_AS_TENSORS: Final = frozenset(
     for name in ("add", "sub", "mul", "div", "true_divide", "floor_divide", "multiply", "subtract", "divide")
     for suffix in ("", "_")
 )
-_PYTHON_NAMES: Final = {"input": "self", "axis": "dim", "keepdims": "keepdim", "x": "self", "x1": "self", "x2": "other"}
-_DROPPED_WHEN_NONE: Final = frozenset({"out", "generator", "names", "dtype", "layout", "device", "pin_memory"})
+_PYTHON_NAMES: Final = {
+    "input": "self",
+    "axis": "dim",
+    "keepdims": "keepdim",
+    "x": "self",
+    "x1": "self",
+    "x2": "other",
+}
+_DROPPED_WHEN_NONE: Final = frozenset(
+    {"out", "generator", "names", "dtype", "layout", "device", "pin_memory"}
+)
 
 
 def register_tensor_type(cls: type) -> None:
@@ -72,7 +81,7 @@ def register_generator_type(cls: type) -> None:
 
 def is_tensor(obj: object) -> bool:
     """True if the type of ``obj`` was registered as a tensor's."""
-    return kind_of(obj) == "T"
+    return bool(kind_of(obj) == "T")
 
 
 def kind_of(obj: object) -> Kind:
@@ -169,7 +178,9 @@ class Plan:
             )
         )  # fmt: skip
 
-    def __call__(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
+    def __call__(
+        self, args: tuple[Any, ...], kwargs: Mapping[str, Any]
+    ) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
         """The operator, its positional arguments, its keyword-only arguments; nothing is left out."""
         if self._simple:
             bound = args + self._tail
@@ -187,7 +198,11 @@ class Plan:
 
 
 def _fetch(
-    args: Sequence[Any], kwargs: Mapping[str, Any], source: int | str | None, change: Converter | None, default: Any
+    args: Sequence[Any],
+    kwargs: Mapping[str, Any],
+    source: int | str | None,
+    change: Converter | None,
+    default: Any,
 ) -> Any:
     if source is None:
         return default.copy() if type(default) is list else default

@@ -44,7 +44,9 @@ def _plain(self: TensorMeta, shape: Sizes) -> TensorMeta:
 
 def fake_linear(input: TensorMeta, weight: TensorMeta, bias: TensorMeta | None = None) -> TensorMeta:
     if weight.ndim not in (1, 2) or input.ndim == 0:
-        raise RuntimeError(f"linear: input and weight must have 1 or 2 dimensions, got {input.ndim} and {weight.ndim}")
+        raise RuntimeError(
+            f"linear: input and weight must have 1 or 2 dimensions, got {input.ndim} and {weight.ndim}"
+        )
     check_same_dtype(input, weight, bias)
     _check_inner(input.shape[-1], weight.shape[-1], input.shape, weight.shape[::-1])
     shape = (*input.shape[:-1], *weight.shape[:-1])
@@ -118,7 +120,9 @@ def _fake_add(product: Callable[..., TensorMeta]) -> Callable[..., TensorMeta]:
         check_same_dtype(self, a)
         for number in (beta, alpha):
             if isinstance(number, float) and result.dtype.category < Category.FLOAT:
-                raise RuntimeError("For integral input tensors, argument beta must not be a floating point number.")
+                raise RuntimeError(
+                    "For integral input tensors, argument beta must not be a floating point number."
+                )
         broadcast_shapes(result.shape, self.shape)
         return result
 
@@ -141,7 +145,8 @@ def matmul(self: Array, other: Array) -> Array:
         return as_array(np.matmul(self.astype(wide), other.astype(wide))).astype(dtype)
     if other.ndim == 2 and self.ndim > 2:
         rows = self.reshape(-1, self.shape[-1])
-        return np.matmul(rows, other).reshape(*self.shape[:-1], other.shape[-1])
+        product: Array = np.matmul(rows, other)
+        return product.reshape(*self.shape[:-1], other.shape[-1])
     return as_array(np.matmul(self, other))
 
 
@@ -234,7 +239,9 @@ def einsum_terms(equation: str, ndims: Sequence[int]) -> tuple[list[list[str]], 
     return inputs, [*[f".{index}" for index in range(dots)], *once]
 
 
-def fake_einsum(equation: str, tensors: Sequence[TensorMeta], *, path: Sequence[int] | None = None) -> TensorMeta:
+def fake_einsum(
+    equation: str, tensors: Sequence[TensorMeta], *, path: Sequence[int] | None = None
+) -> TensorMeta:
     inputs, output = einsum_terms(equation, [tensor.ndim for tensor in tensors])
     check_same_dtype(*tensors)
     sizes: dict[str, Size] = {}
@@ -244,7 +251,9 @@ def fake_einsum(equation: str, tensors: Sequence[TensorMeta], *, path: Sequence[
             sizes[label] = broadcast_shapes((known,), (size,))[0]
     for label in output:
         if label not in sizes:
-            raise RuntimeError(f"einsum(): output subscript {label} does not appear in the equation for any input operand")
+            raise RuntimeError(
+                f"einsum(): output subscript {label} does not appear in the equation for any input operand"
+            )
     return TensorMeta(tuple([sizes[label] for label in output]), tensors[0].dtype, tensors[0].device)
 
 
@@ -254,7 +263,9 @@ def einsum(equation: str, tensors: Sequence[Array], *, path: Sequence[int] | Non
     if len(operands) == 2:
         inputs, output = einsum_terms(equation, [operand.ndim for operand in operands])
         if all(len(set(term)) == len(term) for term in inputs):
-            return as_array(_contract(operands[0], operands[1], inputs, output)).astype(tensors[0].dtype, copy=False)
+            return as_array(_contract(operands[0], operands[1], inputs, output)).astype(
+                tensors[0].dtype, copy=False
+            )
     result = np.einsum(equation.replace(" ", ""), *operands, optimize=len(operands) > 2)
     return np.array(result).astype(tensors[0].dtype, copy=False)
 
@@ -282,7 +293,9 @@ def _contract(a: Array, b: Array, inputs: Sequence[Sequence[str]], output: Seque
         return total
 
     lead = [sizes[label] for label in batch]
-    first = a.transpose([left.index(label) for label in (*batch, *rows, *summed)]).reshape(*lead, extent(rows), extent(summed))
+    first = a.transpose([left.index(label) for label in (*batch, *rows, *summed)]).reshape(
+        *lead, extent(rows), extent(summed)
+    )
     second = b.transpose([right.index(label) for label in (*batch, *summed, *columns)]).reshape(
         *lead, extent(summed), extent(columns)
     )
@@ -298,7 +311,9 @@ def _sum_alone(array: Array, labels: list[str], needed: set[str]) -> tuple[Array
     return as_array(array.sum(axis=gone, dtype=array.dtype)), [label for label in labels if label in needed]
 
 
-def fake_tensordot(self: TensorMeta, other: TensorMeta, dims_self: Sequence[int], dims_other: Sequence[int]) -> TensorMeta:
+def fake_tensordot(
+    self: TensorMeta, other: TensorMeta, dims_self: Sequence[int], dims_other: Sequence[int]
+) -> TensorMeta:
     check_same_dtype(self, other)
     left = [wrap_dim(dim, self.ndim) for dim in dims_self]
     right = [wrap_dim(dim, other.ndim) for dim in dims_other]
@@ -339,7 +354,10 @@ def _declare() -> None:
         "outer(Tensor self, Tensor vec2)": (fake_outer, outer),
         "ger(Tensor self, Tensor vec2)": (fake_outer, outer),
         "einsum(str equation, Tensor[] tensors, *, int[]? path=None)": (fake_einsum, einsum),
-        "tensordot(Tensor self, Tensor other, int[] dims_self, int[] dims_other)": (fake_tensordot, tensordot),
+        "tensordot(Tensor self, Tensor other, int[] dims_self, int[] dims_other)": (
+            fake_tensordot,
+            tensordot,
+        ),
         "kron(Tensor self, Tensor other)": (fake_kron, kron),
     }
     for schema, (fake, kernel) in products.items():

@@ -21,7 +21,7 @@ def fake_softmax(self: TensorMeta, dim: int, dtype: DType | None = None) -> Tens
     wrap_dim(dim, self.ndim)
     target = self.dtype if dtype is None else dtype
     if target.category < Category.FLOAT:
-        raise RuntimeError(f'"softmax_lastdim_kernel_impl" not implemented for \'{target}\'')
+        raise RuntimeError(f"\"softmax_lastdim_kernel_impl\" not implemented for '{target}'")
     return TensorMeta(self.shape, target, self.device)
 
 
@@ -32,7 +32,7 @@ def softmax(self: Array, dim: int, dtype: DType | None = None) -> Array:
         return np.ones_like(array)
     if wide.size == 0:
         return np.zeros(array.shape, array.dtype)
-    result = np.subtract(wide, wide.max(axis=dim, keepdims=True), order="C")
+    result: Array = np.subtract(wide, wide.max(axis=dim, keepdims=True), order="C")
     np.exp(result, out=result)
     result /= result.sum(axis=dim, keepdims=True)
     return result.astype(array.dtype, copy=False)
@@ -45,7 +45,7 @@ def log_softmax(self: Array, dim: int, dtype: DType | None = None) -> Array:
         return np.zeros_like(array)
     if wide.size == 0:
         return np.zeros(array.shape, array.dtype)
-    result = np.subtract(wide, wide.max(axis=dim, keepdims=True), order="C")
+    result: Array = np.subtract(wide, wide.max(axis=dim, keepdims=True), order="C")
     result -= np.log(np.exp(result).sum(axis=dim, keepdims=True))
     return result.astype(array.dtype, copy=False)
 
@@ -76,7 +76,9 @@ def _check_normalized(name: str, input: TensorMeta, normalized_shape: Sequence[S
     """The number of normalised trailing dimensions; RuntimeError unless they are the input's last."""
     count = len(normalized_shape)
     if count == 0 or count > input.ndim:
-        raise RuntimeError("Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one element")
+        raise RuntimeError(
+            "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one element"
+        )
     for size, wanted in zip(input.shape[input.ndim - count :], normalized_shape, strict=True):
         if not same(size, wanted) and size != wanted:
             raise RuntimeError(
@@ -140,7 +142,11 @@ def _affine(result: Array, weight: Array | None, bias: Array | None) -> Array:
 
 
 def fake_native_layer_norm(
-    input: TensorMeta, normalized_shape: Sequence[Size], weight: TensorMeta | None, bias: TensorMeta | None, eps: float
+    input: TensorMeta,
+    normalized_shape: Sequence[Size],
+    weight: TensorMeta | None,
+    bias: TensorMeta | None,
+    eps: float,
 ) -> tuple[TensorMeta, TensorMeta, TensorMeta]:
     result = fake_layer_norm(input, normalized_shape, weight, bias, eps)
     kept = input.ndim - len(normalized_shape)
@@ -157,7 +163,10 @@ def native_layer_norm(
 
 
 def fake_rms_norm(
-    input: TensorMeta, normalized_shape: Sequence[Size], weight: TensorMeta | None = None, eps: float | None = None
+    input: TensorMeta,
+    normalized_shape: Sequence[Size],
+    weight: TensorMeta | None = None,
+    eps: float | None = None,
 ) -> TensorMeta:
     _check_normalized("rms_norm", input, normalized_shape)
     _check_floating(input)
@@ -279,7 +288,7 @@ def batch_norm(
 
 def _fake_functional_batch_norm(input: TensorMeta, *args: Any) -> tuple[TensorMeta, ...]:
     result = fake_batch_norm(input, *args)
-    weight, bias, running_mean, running_var, training = args[:5]
+    running_mean, running_var, training = args[2:5]
     channels = (input.shape[1],) if training else (0,)
     saved = [TensorMeta(channels, input.dtype, input.device) for _ in range(2)]
     return (result, *saved, running_mean.like(), running_var.like())
@@ -301,7 +310,9 @@ def functional_batch_norm(
         return result, empty, empty.copy(), running_mean.copy(), running_var.copy()
     centre, variance, count = _batch_statistics(input)
     if count <= 1:
-        raise ValueError(f"Expected more than 1 value per channel when training, got input size {list(input.shape)}")
+        raise ValueError(
+            f"Expected more than 1 value per channel when training, got input size {list(input.shape)}"
+        )
     result = _apply_statistics(input, weight, bias, centre, variance, eps)
     new_mean = (1 - momentum) * running_mean + momentum * centre
     new_var = (1 - momentum) * running_var + momentum * (variance * (count / (count - 1)))
@@ -378,11 +389,17 @@ def _fake_weight_norm(v: TensorMeta, g: TensorMeta, dim: int = 0) -> TensorMeta:
 
 def _declare() -> None:
     tail = "(Tensor self, int dim, ScalarType? dtype=None) -> Tensor"
-    for name, kernel in (("softmax.int", softmax), ("log_softmax.int", log_softmax), ("_safe_softmax", safe_softmax)):
+    for name, kernel in (
+        ("softmax.int", softmax),
+        ("log_softmax.int", log_softmax),
+        ("_safe_softmax", safe_softmax),
+    ):
         register(f"aten::{name}{tail}", fake=fake_softmax, kernel=kernel)
     for name, kernel in (("_softmax", softmax), ("_log_softmax", log_softmax)):
         register(
-            f"aten::{name}(Tensor self, int dim, bool half_to_float) -> Tensor", fake=_fake_inner, kernel=_inner(kernel)
+            f"aten::{name}(Tensor self, int dim, bool half_to_float) -> Tensor",
+            fake=_fake_inner,
+            kernel=_inner(kernel),
         )
     register(
         "aten::layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, Tensor? bias=None, "
@@ -408,7 +425,11 @@ def _declare() -> None:
         kernel=group_norm,
     )
     _declare_batch_norm()
-    register("aten::_weight_norm(Tensor v, Tensor g, int dim=0) -> Tensor", fake=_fake_weight_norm, kernel=weight_norm)
+    register(
+        "aten::_weight_norm(Tensor v, Tensor g, int dim=0) -> Tensor",
+        fake=_fake_weight_norm,
+        kernel=weight_norm,
+    )
 
 
 def _declare_batch_norm() -> None:

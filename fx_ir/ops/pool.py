@@ -28,14 +28,22 @@ def pooled_size(size: Size, kernel: int, stride: int, padding: int, dilation: in
     return count
 
 
-def _window(kernel_size: Sequence[int], stride: Sequence[int], padding: Sequence[int], dilation: Sequence[int], rank: int) -> tuple[list[int], ...]:
+def _window(
+    kernel_size: Sequence[int],
+    stride: Sequence[int],
+    padding: Sequence[int],
+    dilation: Sequence[int],
+    rank: int,
+) -> tuple[list[int], ...]:
     kernel = spread(kernel_size, rank)
     return kernel, spread(stride, rank) if stride else kernel, spread(padding, rank), spread(dilation, rank)
 
 
 def _check(self: Any, rank: int, kernel: Sequence[int], padding: Sequence[int]) -> None:
     if len(self.shape) not in (rank + 1, rank + 2):
-        raise RuntimeError(f"pool{rank}d: expected {rank + 1}D or {rank + 2}D input, but got {list(self.shape)}")
+        raise RuntimeError(
+            f"pool{rank}d: expected {rank + 1}D or {rank + 2}D input, but got {list(self.shape)}"
+        )
     if any(2 * by > width for by, width in zip(padding, kernel, strict=True)):
         raise RuntimeError(
             f"pad should be at most half of effective kernel size, but got pad={padding[0]}, kernel_size={kernel[0]}"
@@ -45,12 +53,17 @@ def _check(self: Any, rank: int, kernel: Sequence[int], padding: Sequence[int]) 
 def _fake_pooled(self: TensorMeta, rank: int, sizes: Sequence[Size]) -> TensorMeta:
     for size in sizes:
         if size < 1:
-            raise RuntimeError(f"Given input size: {list(self.shape)}. Calculated output size: {list(sizes)}. Output size is too small")
+            raise RuntimeError(
+                f"Given input size: {list(self.shape)}. Calculated output size: {list(sizes)}. Output size is too small"
+            )
     shape = (*self.shape[: self.ndim - rank], *sizes)
     if self.is_plain or self.ndim != rank + 2 or rank == 1:
         return TensorMeta(shape, self.dtype, self.device)
     return TensorMeta(
-        shape, self.dtype, self.device, lambda: channels_last_strides(shape) if suggests_channels_last(self) else None
+        shape,
+        self.dtype,
+        self.device,
+        lambda: channels_last_strides(shape) if suggests_channels_last(self) else None,
     )
 
 
@@ -90,7 +103,9 @@ def _pad_for(self: Array, window: tuple[list[int], ...], sizes: Sequence[int], f
     kernel, stride, padding, dilation = window
     reach = [
         max((count - 1) * step + by * (width - 1) + 1, size + pad)
-        for count, step, by, width, size, pad in zip(sizes, stride, dilation, kernel, self.shape[2:], padding, strict=True)
+        for count, step, by, width, size, pad in zip(
+            sizes, stride, dilation, kernel, self.shape[2:], padding, strict=True
+        )
     ]
     if not any(padding) and list(self.shape[2:]) == reach:
         return self
@@ -166,7 +181,9 @@ def _flat_positions(chosen: Array, window: tuple[list[int], ...], shape: Sequenc
     inside = np.unravel_index(chosen, tuple(kernel))
     total = np.zeros(chosen.shape, np.int64)
     for dim, size in enumerate(shape):
-        grid = np.arange(chosen.shape[2 + dim]).reshape([-1 if axis == dim else 1 for axis in range(len(shape))])
+        grid = np.arange(chosen.shape[2 + dim]).reshape(
+            [-1 if axis == dim else 1 for axis in range(len(shape))]
+        )
         total = total * size + grid * stride[dim] - padding[dim] + inside[dim] * dilation[dim]
     return total
 
@@ -194,7 +211,9 @@ def avg_pool(
     return _in_order(result if self.ndim == rank + 2 else result[0], self, rank)
 
 
-def _cells(window: tuple[list[int], ...], sizes: Sequence[int], shape: Sequence[int], count_padding: bool) -> Array:
+def _cells(
+    window: tuple[list[int], ...], sizes: Sequence[int], shape: Sequence[int], count_padding: bool
+) -> Array:
     """How many cells each window averages over."""
     kernel, stride, padding, _ = window
     result = np.ones((1,) * len(sizes))
@@ -213,7 +232,9 @@ def _cells(window: tuple[list[int], ...], sizes: Sequence[int], shape: Sequence[
 def fake_adaptive(self: TensorMeta, output_size: Sequence[Size]) -> TensorMeta:
     rank = len(output_size)
     if self.ndim not in (rank + 1, rank + 2):
-        raise RuntimeError(f"adaptive pool: Expected {rank + 1}D or {rank + 2}D tensor, but got {list(self.shape)}")
+        raise RuntimeError(
+            f"adaptive pool: Expected {rank + 1}D or {rank + 2}D tensor, but got {list(self.shape)}"
+        )
     return _fake_adaptive_size(self, rank, output_size)
 
 
@@ -222,7 +243,10 @@ def _fake_adaptive_size(self: TensorMeta, rank: int, sizes: Sequence[Size]) -> T
     if self.is_plain or rank == 1 or self.ndim != rank + 2:
         return TensorMeta(shape, self.dtype, self.device)
     return TensorMeta(
-        shape, self.dtype, self.device, lambda: channels_last_strides(shape) if suggests_channels_last(self) else None
+        shape,
+        self.dtype,
+        self.device,
+        lambda: channels_last_strides(shape) if suggests_channels_last(self) else None,
     )
 
 
@@ -266,10 +290,14 @@ def adaptive_max_pool(self: Array, output_size: Sequence[int]) -> tuple[Array, A
     rank = len(output_size)
     shape = (*self.shape[: self.ndim - rank], *output_size)
     values, index = np.zeros(shape, self.dtype), np.zeros(shape, np.int64)
-    sides = [_bounds(size, count) for size, count in zip(self.shape[self.ndim - rank :], output_size, strict=True)]
-    positions = np.arange(int(np.prod(self.shape[self.ndim - rank :]))).reshape(self.shape[self.ndim - rank :])
+    sides = [
+        _bounds(size, count) for size, count in zip(self.shape[self.ndim - rank :], output_size, strict=True)
+    ]
+    positions = np.arange(int(np.prod(self.shape[self.ndim - rank :]))).reshape(
+        self.shape[self.ndim - rank :]
+    )
     for place in np.ndindex(*output_size):
-        box = tuple([slice(*sides[dim][at]) for dim, at in enumerate(place)])
+        box: Any = tuple([slice(*sides[dim][at]) for dim, at in enumerate(place)])
         part = self[(..., *box)]
         flat = part.reshape(*part.shape[: self.ndim - rank], -1)
         chosen = flat.argmax(axis=-1)
@@ -282,10 +310,24 @@ def adaptive_max_pool(self: Array, output_size: Sequence[int]) -> tuple[Array, A
 
 
 def _declare_max(rank: int) -> None:
-    def fake(self: TensorMeta, kernel_size: Any, stride: Any = (), padding: Any = (0,), dilation: Any = (1,), ceil_mode: bool = False) -> TensorMeta:
+    def fake(
+        self: TensorMeta,
+        kernel_size: Any,
+        stride: Any = (),
+        padding: Any = (0,),
+        dilation: Any = (1,),
+        ceil_mode: bool = False,
+    ) -> TensorMeta:
         return fake_pool(self, rank, kernel_size, stride, padding, dilation, ceil_mode)
 
-    def kernel(self: Array, kernel_size: Any, stride: Any = (), padding: Any = (0,), dilation: Any = (1,), ceil_mode: bool = False) -> Array:
+    def kernel(
+        self: Array,
+        kernel_size: Any,
+        stride: Any = (),
+        padding: Any = (0,),
+        dilation: Any = (1,),
+        ceil_mode: bool = False,
+    ) -> Array:
         return max_pool(self, rank, kernel_size, stride, padding, dilation, ceil_mode)
 
     def fake_both(self: TensorMeta, *args: Any) -> tuple[TensorMeta, TensorMeta]:
@@ -293,7 +335,14 @@ def _declare_max(rank: int) -> None:
         strides = None if result.is_plain else lambda: result.strides
         return result, TensorMeta(result.shape, int64, self.device, strides)
 
-    def kernel_both(self: Array, kernel_size: Any, stride: Any = (), padding: Any = (0,), dilation: Any = (1,), ceil_mode: bool = False) -> tuple[Array, Array]:
+    def kernel_both(
+        self: Array,
+        kernel_size: Any,
+        stride: Any = (),
+        padding: Any = (0,),
+        dilation: Any = (1,),
+        ceil_mode: bool = False,
+    ) -> tuple[Array, Array]:
         return max_pool_with_indices(self, rank, kernel_size, stride, padding, dilation, ceil_mode)
 
     zero, one = ("[0]", "[1]") if rank == 1 else ("0", "1")
@@ -302,17 +351,34 @@ def _declare_max(rank: int) -> None:
         f"int[{rank}] dilation={one}, bool ceil_mode=False)"
     )
     register(f"aten::max_pool{rank}d{rest} -> Tensor", fake=fake, kernel=kernel)
-    register(f"aten::max_pool{rank}d_with_indices{rest} -> (Tensor, Tensor)", fake=fake_both, kernel=kernel_both)
+    register(
+        f"aten::max_pool{rank}d_with_indices{rest} -> (Tensor, Tensor)", fake=fake_both, kernel=kernel_both
+    )
 
 
 def _declare_avg(rank: int) -> None:
-    def fake(self: TensorMeta, kernel_size: Any, stride: Any = (), padding: Any = (0,), ceil_mode: bool = False, *_: Any) -> TensorMeta:
+    def fake(
+        self: TensorMeta,
+        kernel_size: Any,
+        stride: Any = (),
+        padding: Any = (0,),
+        ceil_mode: bool = False,
+        *_: Any,
+    ) -> TensorMeta:
         return fake_pool(self, rank, kernel_size, stride, padding, [1], ceil_mode)
 
     def kernel(
-        self: Array, kernel_size: Any, stride: Any = (), padding: Any = (0,), ceil_mode: bool = False, count_include_pad: bool = True, divisor_override: int | None = None
+        self: Array,
+        kernel_size: Any,
+        stride: Any = (),
+        padding: Any = (0,),
+        ceil_mode: bool = False,
+        count_include_pad: bool = True,
+        divisor_override: int | None = None,
     ) -> Array:
-        return avg_pool(self, rank, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
+        return avg_pool(
+            self, rank, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
+        )
 
     zero, override = ("[0]", "") if rank == 1 else ("0", ", int? divisor_override=None")
     register(
@@ -329,7 +395,9 @@ def _declare() -> None:
         _declare_avg(rank)
     for rank, kind in ((1, "int[1]"), (2, "SymInt[2]"), (3, "SymInt[3]")):
         register(
-            f"aten::adaptive_avg_pool{rank}d(Tensor self, {kind} output_size) -> Tensor", fake=fake_adaptive, kernel=adaptive_avg_pool
+            f"aten::adaptive_avg_pool{rank}d(Tensor self, {kind} output_size) -> Tensor",
+            fake=fake_adaptive,
+            kernel=adaptive_avg_pool,
         )
         if rank < 3:
             register(
@@ -338,7 +406,9 @@ def _declare() -> None:
                 kernel=adaptive_max_pool,
             )
     register(
-        "aten::_adaptive_avg_pool2d(Tensor self, SymInt[2] output_size) -> Tensor", fake=fake_adaptive, kernel=adaptive_avg_pool
+        "aten::_adaptive_avg_pool2d(Tensor self, SymInt[2] output_size) -> Tensor",
+        fake=fake_adaptive,
+        kernel=adaptive_avg_pool,
     )
 
 

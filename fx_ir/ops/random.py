@@ -26,7 +26,7 @@ def _normal(generator: np.random.Generator, shape: Sequence[int], dtype: np.dtyp
     if dtype.kind == "c":
         half = _normal(generator, shape, np.dtype(dtype.type(0).real.dtype))
         other = _normal(generator, shape, half.dtype)
-        return ((half + 1j * other) * np.sqrt(0.5)).astype(dtype)
+        return as_array((half + 1j * other) * np.sqrt(0.5)).astype(dtype)
     wide = np.float64 if dtype == np.float64 else np.float32
     return as_array(generator.standard_normal(tuple(shape), wide)).astype(dtype, copy=False)
 
@@ -39,7 +39,9 @@ def _uniform(generator: np.random.Generator, shape: Sequence[int], dtype: np.dty
 # --- from sizes ------------------------------------------------------------------------------------------------------
 
 
-def _fake_floating(size: Sequence[Size], *, dtype: DType | None = None, device: Device | None = None, **_: Any) -> TensorMeta:
+def _fake_floating(
+    size: Sequence[Size], *, dtype: DType | None = None, device: Device | None = None, **_: Any
+) -> TensorMeta:
     target = get_default_dtype() if dtype is None else dtype
     if target.category < Category.FLOAT:
         raise RuntimeError(f"random numbers of this distribution are not implemented for '{target}'")
@@ -48,14 +50,20 @@ def _fake_floating(size: Sequence[Size], *, dtype: DType | None = None, device: 
 
 def _drawn(draw: Draw) -> Callable[..., Array]:
     def kernel(
-        size: Sequence[int], *, dtype: DType | None = None, generator: np.random.Generator | None = None, **_: Any
+        size: Sequence[int],
+        *,
+        dtype: DType | None = None,
+        generator: np.random.Generator | None = None,
+        **_: Any,
     ) -> Array:
         return draw(rng.generator(generator), size, (get_default_dtype() if dtype is None else dtype).numpy)
 
     return kernel
 
 
-def _fake_randint(*args: Any, dtype: DType | None = int64, device: Device | None = None, **_: Any) -> TensorMeta:
+def _fake_randint(
+    *args: Any, dtype: DType | None = int64, device: Device | None = None, **_: Any
+) -> TensorMeta:
     *bounds, size = args
     low, high = (0, bounds[0]) if len(bounds) == 1 else bounds
     if low >= high:
@@ -63,25 +71,37 @@ def _fake_randint(*args: Any, dtype: DType | None = int64, device: Device | None
     return made(size, dtype or int64, device)
 
 
-def _randint(*args: Any, dtype: DType | None = int64, generator: np.random.Generator | None = None, **_: Any) -> Array:
+def _randint(
+    *args: Any, dtype: DType | None = int64, generator: np.random.Generator | None = None, **_: Any
+) -> Array:
     *bounds, size = args
     low, high = (0, bounds[0]) if len(bounds) == 1 else bounds
     drawn = rng.generator(generator).integers(low, high, tuple(size))
     return as_array(drawn).astype((dtype or int64).numpy, copy=False)
 
 
-def _fake_randperm(n: Size, *, dtype: DType | None = int64, device: Device | None = None, **_: Any) -> TensorMeta:
+def _fake_randperm(
+    n: Size, *, dtype: DType | None = int64, device: Device | None = None, **_: Any
+) -> TensorMeta:
     return made((n,), dtype or int64, device)
 
 
-def _randperm(n: int, *, dtype: DType | None = int64, generator: np.random.Generator | None = None, **_: Any) -> Array:
+def _randperm(
+    n: int, *, dtype: DType | None = int64, generator: np.random.Generator | None = None, **_: Any
+) -> Array:
     return rng.generator(generator).permutation(n).astype((dtype or int64).numpy, copy=False)
 
 
 # --- like another tensor ---------------------------------------------------------------------------------------------
 
 
-def _fake_like(self: TensorMeta, *args: Any, dtype: DType | None = None, memory_format: MemoryFormat | None = None, **_: Any) -> TensorMeta:
+def _fake_like(
+    self: TensorMeta,
+    *args: Any,
+    dtype: DType | None = None,
+    memory_format: MemoryFormat | None = None,
+    **_: Any,
+) -> TensorMeta:
     return formatted(elementwise(self.dtype if dtype is None else dtype, self), memory_format)
 
 
@@ -108,10 +128,14 @@ def _laid_out(drawn: Array, pattern: Array, memory_format: MemoryFormat | None) 
     return with_format(result, memory_format)
 
 
-def _randint_like(self: Array, *bounds: int, dtype: DType | None = None, memory_format: MemoryFormat | None = None, **_: Any) -> Array:
+def _randint_like(
+    self: Array, *bounds: int, dtype: DType | None = None, memory_format: MemoryFormat | None = None, **_: Any
+) -> Array:
     low, high = (0, bounds[0]) if len(bounds) == 1 else bounds
     drawn = as_array(rng.generator().integers(low, high, self.shape))
-    return _laid_out(drawn.astype(self.dtype if dtype is None else dtype.numpy, copy=False), self, memory_format)
+    return _laid_out(
+        drawn.astype(self.dtype if dtype is None else dtype.numpy, copy=False), self, memory_format
+    )
 
 
 # --- values drawn over a tensor --------------------------------------------------------------------------------------
@@ -157,11 +181,27 @@ def _normal_of(mean: Any, std: Any = 1.0, *, generator: np.random.Generator | No
     return as_array(_normal(rng.generator(generator), shape, dtype) * std + mean).astype(dtype, copy=False)
 
 
-def _fake_normal_sized(mean: float, std: float, size: Sequence[Size], *, dtype: DType | None = None, device: Device | None = None, **_: Any) -> TensorMeta:
+def _fake_normal_sized(
+    mean: float,
+    std: float,
+    size: Sequence[Size],
+    *,
+    dtype: DType | None = None,
+    device: Device | None = None,
+    **_: Any,
+) -> TensorMeta:
     return made(size, dtype, device)
 
 
-def _normal_sized(mean: float, std: float, size: Sequence[int], *, dtype: DType | None = None, generator: np.random.Generator | None = None, **_: Any) -> Array:
+def _normal_sized(
+    mean: float,
+    std: float,
+    size: Sequence[int],
+    *,
+    dtype: DType | None = None,
+    generator: np.random.Generator | None = None,
+    **_: Any,
+) -> Array:
     target = (get_default_dtype() if dtype is None else dtype).numpy
     return as_array(_normal(rng.generator(generator), size, target) * std + mean).astype(target, copy=False)
 
@@ -170,7 +210,9 @@ def _fake_multinomial(self: TensorMeta, num_samples: Size, replacement: bool = F
     if self.ndim not in (1, 2):
         raise RuntimeError("prob_dist must be 1 or 2 dim")
     if self.dtype.category < Category.FLOAT:
-        raise RuntimeError(f"multinomial only supports floating-point dtypes for input, got: {self.dtype.name}")
+        raise RuntimeError(
+            f"multinomial only supports floating-point dtypes for input, got: {self.dtype.name}"
+        )
     if not replacement and num_samples > self.shape[-1]:
         raise RuntimeError("cannot sample n_sample > prob_dist.size(-1) samples without replacement")
     return TensorMeta((*self.shape[:-1], num_samples), int64, self.device)
@@ -184,7 +226,9 @@ def _multinomial(
     if replacement:
         steps = np.cumsum(rows, axis=-1)
         drawn = source.random((len(rows), num_samples)) * steps[:, -1:]
-        chosen = np.stack([np.searchsorted(step, row, side="right") for step, row in zip(steps, drawn, strict=True)])
+        chosen = np.stack(
+            [np.searchsorted(step, row, side="right") for step, row in zip(steps, drawn, strict=True)]
+        )
     else:
         keys = source.exponential(1.0, rows.shape) / np.where(rows > 0, rows, 1e-300)
         chosen = np.argsort(keys, axis=-1, kind="stable")[:, :num_samples]
@@ -194,7 +238,12 @@ def _multinomial(
 def _declare_sized() -> None:
     for name, draw in (("randn", _normal), ("rand", _uniform)):
         kernel = _drawn(draw)
-        register(f"aten::{name}(SymInt[] size, *, {_OPTIONS}) -> Tensor", fake=_fake_floating, kernel=kernel, random=True)
+        register(
+            f"aten::{name}(SymInt[] size, *, {_OPTIONS}) -> Tensor",
+            fake=_fake_floating,
+            kernel=kernel,
+            random=True,
+        )
         register(
             f"aten::{name}.generator(SymInt[] size, *, Generator? generator, {_OPTIONS}) -> Tensor",
             fake=_fake_floating,
@@ -227,7 +276,12 @@ def _declare_sized() -> None:
             kernel=_randint_like,
             random=True,
         )
-    register(f"aten::randperm(SymInt n, *, {_INTEGER_OPTIONS}) -> Tensor", fake=_fake_randperm, kernel=_randperm, random=True)
+    register(
+        f"aten::randperm(SymInt n, *, {_INTEGER_OPTIONS}) -> Tensor",
+        fake=_fake_randperm,
+        kernel=_randperm,
+        random=True,
+    )
     register(
         f"aten::randperm.generator(SymInt n, *, Generator? generator, {_INTEGER_OPTIONS}) -> Tensor",
         fake=_fake_randperm,
@@ -244,14 +298,27 @@ def _declare_over() -> None:
         ("exponential", "float lambd=1.", _over(_draw_exponential)),
     ]
     for name, arguments, kernel in over:
-        register(f"aten::{name}(Tensor self, {arguments}, {tail}", fake=_fake_over, kernel=kernel, random=True)
+        register(
+            f"aten::{name}(Tensor self, {arguments}, {tail}", fake=_fake_over, kernel=kernel, random=True
+        )
         inplace = "normal_" if name == "normal_functional" else f"{name}_"
         register_inplace(f"aten::{inplace}(Tensor(a!) self, {arguments}, {tail}(a!)", f"aten::{name}")
     for overload, argument in (("", ""), (".p", "float p, "), (".Tensor", "Tensor p, ")):
-        register(f"aten::bernoulli{overload}(Tensor self, {argument}{tail}", fake=_fake_over, kernel=_bernoulli, random=True)
-    register_inplace(f"aten::bernoulli_.Tensor(Tensor(a!) self, Tensor p, {tail}(a!)", "aten::bernoulli.Tensor")
+        register(
+            f"aten::bernoulli{overload}(Tensor self, {argument}{tail}",
+            fake=_fake_over,
+            kernel=_bernoulli,
+            random=True,
+        )
+    register_inplace(
+        f"aten::bernoulli_.Tensor(Tensor(a!) self, Tensor p, {tail}(a!)", "aten::bernoulli.Tensor"
+    )
     register_inplace(f"aten::bernoulli_.float(Tensor(a!) self, float p=0.5, {tail}(a!)", "aten::bernoulli.p")
-    for arguments in ("Tensor_float(Tensor mean, float std=1.", "float_Tensor(float mean, Tensor std", "Tensor_Tensor(Tensor mean, Tensor std"):
+    for arguments in (
+        "Tensor_float(Tensor mean, float std=1.",
+        "float_Tensor(float mean, Tensor std",
+        "Tensor_Tensor(Tensor mean, Tensor std",
+    ):
         register(f"aten::normal.{arguments}, {tail}", fake=_fake_normal, kernel=_normal_of, random=True)
     register(
         f"aten::normal.float_float(float mean, float std, SymInt[] size, *, Generator? generator=None, {_OPTIONS}) -> Tensor",

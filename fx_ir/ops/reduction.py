@@ -47,21 +47,31 @@ def sum_dtype(self: TensorMeta, dtype: DType | None) -> DType:
 
 
 def fake_sum(
-    self: TensorMeta, dim: int | Sequence[int] | None = None, keepdim: bool = False, *, dtype: DType | None = None
+    self: TensorMeta,
+    dim: int | Sequence[int] | None = None,
+    keepdim: bool = False,
+    *,
+    dtype: DType | None = None,
 ) -> TensorMeta:
     return reduced(self, dim, keepdim, sum_dtype(self, dtype))
 
 
 def _widened(self: Array, dtype: DType | None) -> tuple[Array, np.dtype[Any]]:
     """The operand and the type of the result; half precisions are summed in float32."""
-    target = dtype.numpy if dtype is not None else np.dtype(np.int64) if self.dtype.kind in "iub" else self.dtype
+    target = (
+        dtype.numpy if dtype is not None else np.dtype(np.int64) if self.dtype.kind in "iub" else self.dtype
+    )
     wide = compute_type(target)
     return (self if self.dtype is wide else self.astype(wide, copy=False)), target
 
 
 def _of_sum(function: Callable[..., Any]) -> Callable[..., Array]:
     def kernel(
-        self: Array, dim: int | Sequence[int] | None = None, keepdim: bool = False, *, dtype: DType | None = None
+        self: Array,
+        dim: int | Sequence[int] | None = None,
+        keepdim: bool = False,
+        *,
+        dtype: DType | None = None,
     ) -> Array:
         wide, target = _widened(self, dtype)
         result = as_array(function(wide, axis=axes(self, dim), keepdims=keepdim))
@@ -109,7 +119,9 @@ def logsumexp(self: Array, dim: Sequence[int], keepdim: bool = False) -> Array:
 
 
 def fake_logsumexp(self: TensorMeta, dim: Sequence[int], keepdim: bool = False) -> TensorMeta:
-    return reduced(self, dim, keepdim, self.dtype if self.dtype.category >= Category.FLOAT else get_default_dtype())
+    return reduced(
+        self, dim, keepdim, self.dtype if self.dtype.category >= Category.FLOAT else get_default_dtype()
+    )
 
 
 # --- truth -----------------------------------------------------------------------------------------------------------
@@ -194,7 +206,9 @@ def _of_arg(find: Callable[..., Any]) -> Callable[..., Array]:
     return kernel
 
 
-def fake_aminmax(self: TensorMeta, *, dim: int | None = None, keepdim: bool = False) -> tuple[TensorMeta, TensorMeta]:
+def fake_aminmax(
+    self: TensorMeta, *, dim: int | None = None, keepdim: bool = False
+) -> tuple[TensorMeta, TensorMeta]:
     result = reduced(self, dim, keepdim, self.dtype)
     return result, result.like()
 
@@ -213,7 +227,9 @@ def _fake_spread(self: TensorMeta, dim: Sequence[int] | None, keepdim: bool) -> 
     return reduced(self, dim, keepdim, self.dtype.to_real())
 
 
-def _spread(self: Array, dim: Sequence[int] | None, correction: Any, keepdim: bool, root: bool) -> tuple[Array, Array]:
+def _spread(
+    self: Array, dim: Sequence[int] | None, correction: Any, keepdim: bool, root: bool
+) -> tuple[Array, Array]:
     wide = self.astype(compute_type(self.dtype), copy=False)
     axis = axes(self, dim)
     centre = as_array(np.mean(wide, axis=axis, keepdims=True))
@@ -245,16 +261,24 @@ def _declare_spread(name: str, root: bool, with_mean: bool) -> None:
     def kernel_all(self: Array, unbiased: bool = True) -> Any:
         return compute(self, None, int(unbiased), False)
 
-    def fake_dim(self: TensorMeta, dim: Sequence[int] | None, unbiased: bool = True, keepdim: bool = False) -> Any:
+    def fake_dim(
+        self: TensorMeta, dim: Sequence[int] | None, unbiased: bool = True, keepdim: bool = False
+    ) -> Any:
         return fake_result(self, dim, keepdim)
 
-    def kernel_dim(self: Array, dim: Sequence[int] | None, unbiased: bool = True, keepdim: bool = False) -> Any:
+    def kernel_dim(
+        self: Array, dim: Sequence[int] | None, unbiased: bool = True, keepdim: bool = False
+    ) -> Any:
         return compute(self, dim, int(unbiased), keepdim)
 
-    def fake_correction(self: TensorMeta, dim: Sequence[int] | None = None, *, correction: Any = None, keepdim: bool = False) -> Any:
+    def fake_correction(
+        self: TensorMeta, dim: Sequence[int] | None = None, *, correction: Any = None, keepdim: bool = False
+    ) -> Any:
         return fake_result(self, dim, keepdim)
 
-    def kernel_correction(self: Array, dim: Sequence[int] | None = None, *, correction: Any = None, keepdim: bool = False) -> Any:
+    def kernel_correction(
+        self: Array, dim: Sequence[int] | None = None, *, correction: Any = None, keepdim: bool = False
+    ) -> Any:
         return compute(self, dim, 1 if correction is None else correction, keepdim)
 
     register(f"aten::{name}(Tensor self, bool unbiased=True) -> {result}", fake=fake_all, kernel=kernel_all)
@@ -274,7 +298,12 @@ def _declare_spread(name: str, root: bool, with_mean: bool) -> None:
 
 
 def fake_vector_norm(
-    self: TensorMeta, ord: Any = 2, dim: Sequence[int] | None = None, keepdim: bool = False, *, dtype: DType | None = None
+    self: TensorMeta,
+    ord: Any = 2,
+    dim: Sequence[int] | None = None,
+    keepdim: bool = False,
+    *,
+    dtype: DType | None = None,
 ) -> TensorMeta:
     if self.dtype.category < Category.FLOAT:
         raise RuntimeError(
@@ -284,7 +313,12 @@ def fake_vector_norm(
 
 
 def vector_norm(
-    self: Array, ord: Any = 2, dim: Sequence[int] | None = None, keepdim: bool = False, *, dtype: DType | None = None
+    self: Array,
+    ord: Any = 2,
+    dim: Sequence[int] | None = None,
+    keepdim: bool = False,
+    *,
+    dtype: DType | None = None,
 ) -> Array:
     array = self if dtype is None else to(self, dtype)
     size = np.abs(array)
@@ -306,15 +340,21 @@ def vector_norm(
     return as_array(result).astype(target, copy=False)
 
 
-def _fake_norm(self: TensorMeta, p: Any = 2, dim: Any = None, keepdim: bool = False, *, dtype: DType | None = None) -> TensorMeta:
+def _fake_norm(
+    self: TensorMeta, p: Any = 2, dim: Any = None, keepdim: bool = False, *, dtype: DType | None = None
+) -> TensorMeta:
     return fake_vector_norm(self, 2 if p is None else p, dim, keepdim, dtype=dtype)
 
 
-def _norm(self: Array, p: Any = 2, dim: Any = None, keepdim: bool = False, *, dtype: DType | None = None) -> Array:
+def _norm(
+    self: Array, p: Any = 2, dim: Any = None, keepdim: bool = False, *, dtype: DType | None = None
+) -> Array:
     return vector_norm(self, 2 if p is None else p, dim, keepdim, dtype=dtype)
 
 
-def _linalg_norm(self: Array, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dtype: DType | None = None) -> Array:
+def _linalg_norm(
+    self: Array, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dtype: DType | None = None
+) -> Array:
     array = self if dtype is None else to(self, dtype)
     if ord is None or (dim is not None and len(dim) == 1) or (dim is None and self.ndim == 1):
         return vector_norm(array, 2 if ord is None else ord, dim, keepdim)
@@ -322,7 +362,9 @@ def _linalg_norm(self: Array, ord: Any = None, dim: Any = None, keepdim: bool = 
     return as_array(np.linalg.norm(array, ord=ord, axis=axis, keepdims=keepdim))
 
 
-def _fake_linalg_norm(self: TensorMeta, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dtype: DType | None = None) -> TensorMeta:
+def _fake_linalg_norm(
+    self: TensorMeta, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dtype: DType | None = None
+) -> TensorMeta:
     return fake_vector_norm(self, 2, dim, keepdim, dtype=dtype)
 
 
@@ -368,15 +410,33 @@ def _trace(self: Array) -> Array:
 def _declare_sums() -> None:
     tail = "*, ScalarType? dtype=None) -> Tensor"
     register(f"aten::sum(Tensor self, {tail}", fake=fake_sum, kernel=sum_)
-    register(f"aten::sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, {tail}", fake=fake_sum, kernel=sum_)
-    register(f"aten::mean(Tensor self, {tail}", fake=fake_mean, kernel=mean)
-    register(f"aten::mean.dim(Tensor self, int[1]? dim, bool keepdim=False, {tail}", fake=fake_mean, kernel=mean)
-    register(f"aten::prod(Tensor self, {tail}", fake=fake_sum, kernel=prod)
-    register(f"aten::prod.dim_int(Tensor self, int dim, bool keepdim=False, {tail}", fake=fake_sum, kernel=prod)
-    register(f"aten::nansum(Tensor self, int[1]? dim=None, bool keepdim=False, {tail}", fake=fake_sum, kernel=nansum)
-    register(f"aten::nanmean(Tensor self, int[1]? dim=None, bool keepdim=False, {tail}", fake=fake_mean, kernel=nanmean)
     register(
-        "aten::logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor", fake=fake_logsumexp, kernel=logsumexp
+        f"aten::sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, {tail}",
+        fake=fake_sum,
+        kernel=sum_,
+    )
+    register(f"aten::mean(Tensor self, {tail}", fake=fake_mean, kernel=mean)
+    register(
+        f"aten::mean.dim(Tensor self, int[1]? dim, bool keepdim=False, {tail}", fake=fake_mean, kernel=mean
+    )
+    register(f"aten::prod(Tensor self, {tail}", fake=fake_sum, kernel=prod)
+    register(
+        f"aten::prod.dim_int(Tensor self, int dim, bool keepdim=False, {tail}", fake=fake_sum, kernel=prod
+    )
+    register(
+        f"aten::nansum(Tensor self, int[1]? dim=None, bool keepdim=False, {tail}",
+        fake=fake_sum,
+        kernel=nansum,
+    )
+    register(
+        f"aten::nanmean(Tensor self, int[1]? dim=None, bool keepdim=False, {tail}",
+        fake=fake_mean,
+        kernel=nanmean,
+    )
+    register(
+        "aten::logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor",
+        fake=fake_logsumexp,
+        kernel=logsumexp,
     )
     register("aten::trace(Tensor self) -> Tensor", fake=_fake_trace, kernel=_trace)
 
@@ -384,11 +444,26 @@ def _declare_sums() -> None:
 def _declare_truth() -> None:
     for name, ufunc in (("all", np.all), ("any", np.any)):
         kernel = _of_truth(ufunc)
-        for arguments in ("", ".dim|, int dim, bool keepdim=False", ".dims|, int[]? dim=None, bool keepdim=False"):
+        for arguments in (
+            "",
+            ".dim|, int dim, bool keepdim=False",
+            ".dims|, int[]? dim=None, bool keepdim=False",
+        ):
             overload, _, rest = arguments.partition("|")
-            register(f"aten::{name}{overload}(Tensor self{rest}) -> Tensor", fake=fake_truth, kernel=kernel, nondifferentiable=True)
-    register("aten::count_nonzero(Tensor self, int? dim=None) -> Tensor", fake=fake_count, kernel=count_nonzero)
-    register("aten::count_nonzero.dim_IntList(Tensor self, int[] dim) -> Tensor", fake=fake_count, kernel=count_nonzero)
+            register(
+                f"aten::{name}{overload}(Tensor self{rest}) -> Tensor",
+                fake=fake_truth,
+                kernel=kernel,
+                nondifferentiable=True,
+            )
+    register(
+        "aten::count_nonzero(Tensor self, int? dim=None) -> Tensor", fake=fake_count, kernel=count_nonzero
+    )
+    register(
+        "aten::count_nonzero.dim_IntList(Tensor self, int[] dim) -> Tensor",
+        fake=fake_count,
+        kernel=count_nonzero,
+    )
 
 
 def _declare_extrema() -> None:
@@ -409,7 +484,9 @@ def _declare_extrema() -> None:
             f"aten::{name}.other(Tensor self, Tensor other) -> Tensor", fake=fake_same, kernel=of_ufunc(ufunc)
         )  # fmt: skip
         register(
-            f"aten::a{name}(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor", fake=fake_extremum, kernel=reduce
+            f"aten::a{name}(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor",
+            fake=fake_extremum,
+            kernel=reduce,
         )
         register(
             f"aten::arg{name}(Tensor self, int? dim=None, bool keepdim=False) -> Tensor",
@@ -432,9 +509,19 @@ def _declare_extrema() -> None:
 
 def _declare_norms() -> None:
     tail = "int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor"
-    register(f"aten::linalg_vector_norm(Tensor self, Scalar ord=2, {tail}", fake=fake_vector_norm, kernel=vector_norm)
-    register(f"aten::linalg_norm(Tensor self, Scalar? ord=None, {tail}", fake=_fake_linalg_norm, kernel=_linalg_norm)
-    register(f"aten::linalg_norm.ord_str(Tensor self, str ord, {tail}", fake=_fake_linalg_norm, kernel=_linalg_norm)
+    register(
+        f"aten::linalg_vector_norm(Tensor self, Scalar ord=2, {tail}",
+        fake=fake_vector_norm,
+        kernel=vector_norm,
+    )
+    register(
+        f"aten::linalg_norm(Tensor self, Scalar? ord=None, {tail}",
+        fake=_fake_linalg_norm,
+        kernel=_linalg_norm,
+    )
+    register(
+        f"aten::linalg_norm.ord_str(Tensor self, str ord, {tail}", fake=_fake_linalg_norm, kernel=_linalg_norm
+    )
     for arguments in (
         "Scalar(Tensor self, Scalar p=2)",
         "ScalarOpt_dim(Tensor self, Scalar? p, int[1] dim, bool keepdim=False)",

@@ -105,7 +105,9 @@ class Operator:
     def is_inplace(self) -> bool:
         return self._functional is not None
 
-    def bind(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    def bind(
+        self, args: tuple[Any, ...], kwargs: Mapping[str, Any]
+    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """Positional and keyword-only arguments with defaults filled in, whatever their types (graph nodes, say).
 
         TypeError for a missing, surplus or repeated argument.
@@ -133,7 +135,9 @@ class Operator:
         default = argument.default
         return default.copy() if type(default) is list else default
 
-    def match(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    def match(
+        self, args: tuple[Any, ...], kwargs: Mapping[str, Any]
+    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """As ``bind``, with types checked and converted (an int for ``int[2]``, names as Python spells them)."""
         key = _key(args, kwargs)
         plan = self._plans.get(key)
@@ -240,10 +244,14 @@ def _key(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Key:
 def _mismatch(
     name: str, tried: tuple[Operator, ...], args: tuple[Any, ...], kwargs: Mapping[str, Any], reason: str
 ) -> TypeError:
-    got = ", ".join([describe(value) for value in args] + [f"{name}={describe(value)}" for name, value in kwargs.items()])
+    got = ", ".join(
+        [describe(value) for value in args] + [f"{name}={describe(value)}" for name, value in kwargs.items()]
+    )
     if len(tried) == 1:
         signature = tried[0].text.partition("(")[2].rpartition(" -> ")[0]
-        return TypeError(f"{name}(): {reason or 'the arguments do not fit'} - got ({got}), expected ({signature}")
+        return TypeError(
+            f"{name}(): {reason or 'the arguments do not fit'} - got ({got}), expected ({signature}"
+        )
     signatures = "".join(f"\n * ({op.text.partition('(')[2].rpartition(' -> ')[0]}" for op in tried)
     return TypeError(
         f"{name}() received an invalid combination of arguments - got ({got}), but expected one of:{signatures}"
@@ -304,7 +312,9 @@ def register_inplace(schema: str, functional: str) -> Operator:
     def fake(self: TensorMeta, *args: Any, **kwargs: Any) -> TensorMeta:
         result: TensorMeta = OPS[functional].fake(self, *args, **kwargs)
         if result.dtype.category > self.dtype.category:
-            raise RuntimeError(f"result type {result.dtype} can't be cast to the desired output type {self.dtype}")
+            raise RuntimeError(
+                f"result type {result.dtype} can't be cast to the desired output type {self.dtype}"
+            )
         return self
 
     return register(schema, fake=fake, kernel=None, functional=functional, random=OPS[functional].random)

@@ -21,7 +21,9 @@ from solver.sym import sym_floor
 def _pairs(pad: Sequence[Size], ndim: int) -> list[tuple[Size, Size]]:
     """(before, after) of every dimension; ``pad`` begins with the last one."""
     if len(pad) % 2 or len(pad) > 2 * ndim:
-        raise RuntimeError(f"Length of pad should be even and no more than twice the number of dimensions, got {len(pad)}")
+        raise RuntimeError(
+            f"Length of pad should be even and no more than twice the number of dimensions, got {len(pad)}"
+        )
     pairs: list[tuple[Size, Size]] = [(0, 0)] * ndim
     for index in range(len(pad) // 2):
         pairs[ndim - 1 - index] = (pad[2 * index], pad[2 * index + 1])
@@ -40,13 +42,18 @@ def fake_constant_pad(self: TensorMeta, pad: Sequence[Size], value: Any = 0) -> 
             continue
         total = size + before + after
         if total < 0:
-            raise RuntimeError(f"The input size {size}, plus negative padding {before} and {after} resulted in a negative output size")
+            raise RuntimeError(
+                f"The input size {size}, plus negative padding {before} and {after} resulted in a negative output size"
+            )
         shape.append(total)
     result = tuple(shape)
     if self.is_plain:
         return TensorMeta(result, self.dtype, self.device)
     return TensorMeta(
-        result, self.dtype, self.device, lambda: channels_last_strides(result) if suggests_channels_last(self) else None
+        result,
+        self.dtype,
+        self.device,
+        lambda: channels_last_strides(result) if suggests_channels_last(self) else None,
     )
 
 
@@ -68,7 +75,9 @@ def constant_pad(self: Array, pad: Sequence[int], value: Any = 0) -> Array:
 _MODES = {"reflect": "reflect", "replicate": "edge", "circular": "wrap"}
 
 
-def fake_pad(self: TensorMeta, pad: Sequence[Size], mode: str = "constant", value: float | None = None) -> TensorMeta:
+def fake_pad(
+    self: TensorMeta, pad: Sequence[Size], mode: str = "constant", value: float | None = None
+) -> TensorMeta:
     if mode == "constant":
         return fake_constant_pad(self, pad, 0 if value is None else value)
     if mode not in _MODES:
@@ -92,18 +101,27 @@ def pad_(self: Array, pad: Sequence[int], mode: str = "constant", value: float |
     pairs = _pairs(pad, self.ndim)
     grown = [(max(before, 0), max(after, 0)) for before, after in pairs]
     result = np.pad(self, grown, mode=_MODES[mode])  # type: ignore[call-overload]
-    cut = tuple([slice(max(-before, 0), size - max(-after, 0)) for size, (before, after) in zip(result.shape, pairs, strict=True)])
+    cut = tuple(
+        [
+            slice(max(-before, 0), size - max(-after, 0))
+            for size, (before, after) in zip(result.shape, pairs, strict=True)
+        ]
+    )
     return as_array(result[cut])
 
 
 def _mode(mode: str) -> tuple[Callable[..., TensorMeta], Callable[..., Array]]:
-    return lambda self, padding: fake_pad(self, padding, mode), lambda self, padding: pad_(self, padding, mode)
+    return lambda self, padding: fake_pad(self, padding, mode), lambda self, padding: pad_(
+        self, padding, mode
+    )
 
 
 # --- resizing --------------------------------------------------------------------------------------------------------
 
 
-def _output_sizes(input: Any, output_size: Sequence[Size] | None, scale_factors: Sequence[float] | None) -> list[Size]:
+def _output_sizes(
+    input: Any, output_size: Sequence[Size] | None, scale_factors: Sequence[float] | None
+) -> list[Size]:
     if (output_size is None) == (scale_factors is None):
         raise RuntimeError("Must specify exactly one of output_size and scale_factors")
     if output_size is not None:
@@ -128,7 +146,10 @@ def _fake_resized(input: TensorMeta, sizes: Sequence[Size]) -> TensorMeta:
     if input.is_plain or len(sizes) == 1:
         return TensorMeta(shape, input.dtype, input.device)
     return TensorMeta(
-        shape, input.dtype, input.device, lambda: channels_last_strides(shape) if suggests_channels_last(input) else None
+        shape,
+        input.dtype,
+        input.device,
+        lambda: channels_last_strides(shape) if suggests_channels_last(input) else None,
     )
 
 
@@ -140,7 +161,9 @@ def _ratio(size: int, count: int, align_corners: bool, scale: float | None) -> f
 
 def _nearest_index(size: int, count: int, scale: float | None) -> Array:
     ratio = np.float32(_ratio(size, count, False, scale))
-    return np.minimum(np.floor(np.arange(count, dtype=np.float32) * ratio).astype(np.int64), size - 1)
+    return as_array(
+        np.minimum(np.floor(np.arange(count, dtype=np.float32) * ratio).astype(np.int64), size - 1)
+    )
 
 
 def _source(size: int, count: int, align_corners: bool, scale: float | None) -> Array:
@@ -150,7 +173,9 @@ def _source(size: int, count: int, align_corners: bool, scale: float | None) -> 
     return as_array(cells * ratio if align_corners else (cells + np.float32(0.5)) * ratio - np.float32(0.5))
 
 
-def _linear_taps(size: int, count: int, align_corners: bool, scale: float | None) -> list[tuple[Array, Array]]:
+def _linear_taps(
+    size: int, count: int, align_corners: bool, scale: float | None
+) -> list[tuple[Array, Array]]:
     place = np.maximum(_source(size, count, align_corners, scale), 0)
     low = np.minimum(np.floor(place).astype(np.int64), size - 1)
     high = np.minimum(low + 1, size - 1)
@@ -173,13 +198,18 @@ def _cubic_taps(size: int, count: int, align_corners: bool, scale: float | None)
 
     weights = [outer(part + 1), inner(part), inner(1 - part), outer(2 - part)]
     index = base.astype(np.int64)
-    return [(np.clip(index + shift, 0, size - 1), weight) for shift, weight in zip((-1, 0, 1, 2), weights, strict=True)]
+    return [
+        (np.clip(index + shift, 0, size - 1), weight)
+        for shift, weight in zip((-1, 0, 1, 2), weights, strict=True)
+    ]
 
 
 Taps = Callable[[int, int, bool, float | None], list[tuple[Array, Array]]]
 
 
-def _interpolate(input: Array, sizes: Sequence[int], align_corners: bool, scales: Sequence[float | None], taps: Taps) -> Array:
+def _interpolate(
+    input: Array, sizes: Sequence[int], align_corners: bool, scales: Sequence[float | None], taps: Taps
+) -> Array:
     """A weighted sum of neighbours along one axis after another."""
     dtype = input.dtype
     result = input.astype(compute_type(dtype), copy=False)
@@ -233,7 +263,11 @@ def _declare_resizing(name: str, rank: int, taps: Taps | None) -> None:
         sizes: Any = _output_sizes(input, output_size, rest[-1])
         return compute(input, sizes, [*rest[:-1], *(rest[-1] or [None] * rank)])
 
-    register(f"aten::{name}(Tensor self, SymInt[{rank}] output_size, {corners}{scales}) -> Tensor", fake=fake, kernel=kernel)
+    register(
+        f"aten::{name}(Tensor self, SymInt[{rank}] output_size, {corners}{scales}) -> Tensor",
+        fake=fake,
+        kernel=kernel,
+    )
     register(
         f"aten::{name}.vec(Tensor input, SymInt[]? output_size, {corners}float[]? scale_factors) -> Tensor",
         fake=fake_vec,
@@ -248,7 +282,9 @@ def fake_pixel_shuffle(self: TensorMeta, upscale_factor: int) -> TensorMeta:
     *lead, channels, height, width = self.shape
     square = upscale_factor * upscale_factor
     if channels % square != 0:
-        raise RuntimeError(f"pixel_shuffle expects its input's 'channel' dimension to be divisible by the square of upscale_factor, but input.size(-3)={channels}")
+        raise RuntimeError(
+            f"pixel_shuffle expects its input's 'channel' dimension to be divisible by the square of upscale_factor, but input.size(-3)={channels}"
+        )
     shape = (*lead, channels // square, height * upscale_factor, width * upscale_factor)
     return TensorMeta(shape, self.dtype, self.device)
 
@@ -257,7 +293,9 @@ def pixel_shuffle(self: Array, upscale_factor: int) -> Array:
     *lead, channels, height, width = self.shape
     factor = upscale_factor
     split = self.reshape(-1, channels // factor**2, factor, factor, height, width)
-    return split.transpose(0, 1, 4, 2, 5, 3).reshape(*lead, channels // factor**2, height * factor, width * factor)
+    return split.transpose(0, 1, 4, 2, 5, 3).reshape(
+        *lead, channels // factor**2, height * factor, width * factor
+    )
 
 
 def fake_pixel_unshuffle(self: TensorMeta, downscale_factor: int) -> TensorMeta:
@@ -272,7 +310,9 @@ def pixel_unshuffle(self: Array, downscale_factor: int) -> Array:
     *lead, channels, height, width = self.shape
     factor = downscale_factor
     split = self.reshape(-1, channels, height // factor, factor, width // factor, factor)
-    return split.transpose(0, 1, 3, 5, 2, 4).reshape(*lead, channels * factor**2, height // factor, width // factor)
+    return split.transpose(0, 1, 3, 5, 2, 4).reshape(
+        *lead, channels * factor**2, height // factor, width // factor
+    )
 
 
 def _fake_channel_shuffle(self: TensorMeta, groups: Size) -> TensorMeta:
@@ -286,17 +326,32 @@ def channel_shuffle(self: Array, groups: int) -> Array:
     return split.swapaxes(1, 2).reshape(self.shape)
 
 
-def fake_im2col(self: TensorMeta, kernel_size: Sequence[int], dilation: Sequence[int], padding: Sequence[int], stride: Sequence[int]) -> TensorMeta:
+def fake_im2col(
+    self: TensorMeta,
+    kernel_size: Sequence[int],
+    dilation: Sequence[int],
+    padding: Sequence[int],
+    stride: Sequence[int],
+) -> TensorMeta:
     from fx_ir.ops.conv import window_count
 
     sizes = [
-        window_count(self.shape[self.ndim - 2 + dim], kernel_size[dim], stride[dim], padding[dim], dilation[dim]) for dim in range(2)
+        window_count(
+            self.shape[self.ndim - 2 + dim], kernel_size[dim], stride[dim], padding[dim], dilation[dim]
+        )
+        for dim in range(2)
     ]
     rows = self.shape[-3] * kernel_size[0] * kernel_size[1]
     return TensorMeta((*self.shape[:-3], rows, sizes[0] * sizes[1]), self.dtype, self.device)
 
 
-def im2col(self: Array, kernel_size: Sequence[int], dilation: Sequence[int], padding: Sequence[int], stride: Sequence[int]) -> Array:
+def im2col(
+    self: Array,
+    kernel_size: Sequence[int],
+    dilation: Sequence[int],
+    padding: Sequence[int],
+    stride: Sequence[int],
+) -> Array:
     batch = self if self.ndim == 4 else self[None]
     seen = windows(padded(batch, spread(padding, 2)), kernel_size, stride, dilation)
     count, channels = batch.shape[:2]
@@ -305,14 +360,24 @@ def im2col(self: Array, kernel_size: Sequence[int], dilation: Sequence[int], pad
 
 
 def fake_col2im(
-    self: TensorMeta, output_size: Sequence[Size], kernel_size: Sequence[int], dilation: Sequence[int], padding: Sequence[int], stride: Sequence[int]
+    self: TensorMeta,
+    output_size: Sequence[Size],
+    kernel_size: Sequence[int],
+    dilation: Sequence[int],
+    padding: Sequence[int],
+    stride: Sequence[int],
 ) -> TensorMeta:
     channels = self.shape[-2] // (kernel_size[0] * kernel_size[1])
     return TensorMeta((*self.shape[:-2], channels, *output_size), self.dtype, self.device)
 
 
 def col2im(
-    self: Array, output_size: Sequence[int], kernel_size: Sequence[int], dilation: Sequence[int], padding: Sequence[int], stride: Sequence[int]
+    self: Array,
+    output_size: Sequence[int],
+    kernel_size: Sequence[int],
+    dilation: Sequence[int],
+    padding: Sequence[int],
+    stride: Sequence[int],
 ) -> Array:
     columns = self if self.ndim == 3 else self[None]
     count, channels = columns.shape[0], columns.shape[1] // (kernel_size[0] * kernel_size[1])
@@ -322,7 +387,10 @@ def col2im(
     split = columns.reshape(count, channels, *kernel_size, *cells)
     for row, column in np.ndindex(*kernel_size):
         top, left = row * dilation[0], column * dilation[1]
-        place = (slice(top, top + cells[0] * stride[0], stride[0]), slice(left, left + cells[1] * stride[1], stride[1]))
+        place = (
+            slice(top, top + cells[0] * stride[0], stride[0]),
+            slice(left, left + cells[1] * stride[1], stride[1]),
+        )
         result[(slice(None), slice(None), *place)] += split[:, :, row, column]
     inner = result[:, :, padding[0] : padding[0] + output_size[0], padding[1] : padding[1] + output_size[1]]
     inner = np.ascontiguousarray(inner)
@@ -330,26 +398,44 @@ def col2im(
 
 
 def _declare() -> None:
-    register('aten::pad(Tensor self, SymInt[] pad, str mode="constant", float? value=None) -> Tensor', fake=fake_pad, kernel=pad_)
     register(
-        "aten::constant_pad_nd(Tensor self, SymInt[] pad, Scalar value=0) -> Tensor", fake=fake_constant_pad, kernel=constant_pad
+        'aten::pad(Tensor self, SymInt[] pad, str mode="constant", float? value=None) -> Tensor',
+        fake=fake_pad,
+        kernel=pad_,
+    )
+    register(
+        "aten::constant_pad_nd(Tensor self, SymInt[] pad, Scalar value=0) -> Tensor",
+        fake=fake_constant_pad,
+        kernel=constant_pad,
     )
     for name, mode in (("reflection", "reflect"), ("replication", "replicate")):
         for rank in (1, 2, 3):
             fake, kernel = _mode(mode)
             register(
-                f"aten::{name}_pad{rank}d(Tensor self, SymInt[{2 * rank}] padding) -> Tensor", fake=fake, kernel=kernel
+                f"aten::{name}_pad{rank}d(Tensor self, SymInt[{2 * rank}] padding) -> Tensor",
+                fake=fake,
+                kernel=kernel,
             )
     _declare_resizing("upsample_nearest1d", 1, None)
     _declare_resizing("upsample_nearest2d", 2, None)
     _declare_resizing("upsample_linear1d", 1, _linear_taps)
     _declare_resizing("upsample_bilinear2d", 2, _linear_taps)
     _declare_resizing("upsample_bicubic2d", 2, _cubic_taps)
-    register("aten::pixel_shuffle(Tensor self, int upscale_factor) -> Tensor", fake=fake_pixel_shuffle, kernel=pixel_shuffle)
     register(
-        "aten::pixel_unshuffle(Tensor self, int downscale_factor) -> Tensor", fake=fake_pixel_unshuffle, kernel=pixel_unshuffle
+        "aten::pixel_shuffle(Tensor self, int upscale_factor) -> Tensor",
+        fake=fake_pixel_shuffle,
+        kernel=pixel_shuffle,
     )
-    register("aten::channel_shuffle(Tensor self, SymInt groups) -> Tensor", fake=_fake_channel_shuffle, kernel=channel_shuffle)
+    register(
+        "aten::pixel_unshuffle(Tensor self, int downscale_factor) -> Tensor",
+        fake=fake_pixel_unshuffle,
+        kernel=pixel_unshuffle,
+    )
+    register(
+        "aten::channel_shuffle(Tensor self, SymInt groups) -> Tensor",
+        fake=_fake_channel_shuffle,
+        kernel=channel_shuffle,
+    )
     tail = "int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) -> Tensor"
     register(f"aten::im2col(Tensor self, {tail}", fake=fake_im2col, kernel=im2col)
     register(f"aten::col2im(Tensor self, SymInt[2] output_size, {tail}", fake=fake_col2im, kernel=col2im)

@@ -53,7 +53,9 @@ def infer_size(shape: Sizes, size: Sequence[Size]) -> Sizes:
         raise RuntimeError("only one dimension can be inferred")
     known = [extent for index, extent in enumerate(size) if index not in unknown]
     if any(type(extent) is int and extent < 0 for extent in known):
-        raise RuntimeError(f"invalid shape dimension {min(extent for extent in known if type(extent) is int)}")
+        raise RuntimeError(
+            f"invalid shape dimension {min(extent for extent in known if type(extent) is int)}"
+        )
     old, new = cancel(shape, known)
     if not unknown:
         total, wanted = product(old), product(new)
@@ -264,9 +266,8 @@ def _expand_size(extent: Size, target: Size, dim: int, wanted: list[Size], shape
 
 
 def _expanded_strides(old: Sizes, lead: int, stretched: list[bool], shape: list[Size]) -> Sizes:
-    strides: list[Size] = [0] * lead + [
-        0 if stretch else stride for stretch, stride in zip(stretched[lead:], old, strict=True)
-    ]
+    strides: list[Size] = [0] * lead
+    strides += [0 if stretch else stride for stretch, stride in zip(stretched[lead:], old, strict=True)]
     for dim in range(lead - 1, -1, -1):
         extent = shape[dim]
         if type(extent) is int and extent == 1:
@@ -351,10 +352,23 @@ def _declare() -> None:
     view: Any = {"view": SHAPE_RULE}
     maybe: Any = {"view": SHAPE_RULE, "maybe_view": _reshape_views}
     register("aten::view(Tensor(a) self, SymInt[] size) -> Tensor(a)", fake=fake_view, kernel=reshape, **view)
-    register("aten::view_as(Tensor(a) self, Tensor other) -> Tensor(a)", fake=_as(fake_view), kernel=_as(reshape), **view)
-    register("aten::reshape(Tensor(a) self, SymInt[] shape) -> Tensor(a)", fake=fake_reshape, kernel=reshape, **maybe)
     register(
-        "aten::reshape_as(Tensor(a) self, Tensor other) -> Tensor(a)", fake=_as(fake_reshape), kernel=_as(reshape), **maybe
+        "aten::view_as(Tensor(a) self, Tensor other) -> Tensor(a)",
+        fake=_as(fake_view),
+        kernel=_as(reshape),
+        **view,
+    )
+    register(
+        "aten::reshape(Tensor(a) self, SymInt[] shape) -> Tensor(a)",
+        fake=fake_reshape,
+        kernel=reshape,
+        **maybe,
+    )
+    register(
+        "aten::reshape_as(Tensor(a) self, Tensor other) -> Tensor(a)",
+        fake=_as(fake_reshape),
+        kernel=_as(reshape),
+        **maybe,
     )
     register(
         "aten::flatten.using_ints(Tensor(a) self, int start_dim=0, int end_dim=-1) -> Tensor(a)",
@@ -372,11 +386,21 @@ def _declare() -> None:
     register(
         "aten::_unsafe_view(Tensor self, SymInt[] size) -> Tensor", fake=fake_view, kernel=reshape
     )  # fmt: skip
-    register("aten::unsqueeze(Tensor(a) self, int dim) -> Tensor(a)", fake=fake_unsqueeze, kernel=unsqueeze, **view)
-    register("aten::squeeze(Tensor(a) self) -> Tensor(a)", fake=fake_squeeze, kernel=squeeze, **view)
-    register("aten::squeeze.dim(Tensor(a) self, int dim) -> Tensor(a)", fake=fake_squeeze_dim, kernel=squeeze_dims, **view)
     register(
-        "aten::squeeze.dims(Tensor(a) self, int[] dim) -> Tensor(a)", fake=fake_squeeze_dims, kernel=squeeze_dims, **view
+        "aten::unsqueeze(Tensor(a) self, int dim) -> Tensor(a)", fake=fake_unsqueeze, kernel=unsqueeze, **view
+    )
+    register("aten::squeeze(Tensor(a) self) -> Tensor(a)", fake=fake_squeeze, kernel=squeeze, **view)
+    register(
+        "aten::squeeze.dim(Tensor(a) self, int dim) -> Tensor(a)",
+        fake=fake_squeeze_dim,
+        kernel=squeeze_dims,
+        **view,
+    )
+    register(
+        "aten::squeeze.dims(Tensor(a) self, int[] dim) -> Tensor(a)",
+        fake=fake_squeeze_dims,
+        kernel=squeeze_dims,
+        **view,
     )
     stretched: Any = {"view": ViewRule(refuse_write)}
     register(
@@ -385,9 +409,17 @@ def _declare() -> None:
         kernel=expand,
         **stretched,
     )
-    register("aten::expand_as(Tensor(a) self, Tensor other) -> Tensor(a)", fake=_as(fake_expand), kernel=_as(expand), **stretched)
     register(
-        "aten::broadcast_to(Tensor(a) self, SymInt[] size) -> Tensor(a)", fake=fake_expand, kernel=expand, **stretched
+        "aten::expand_as(Tensor(a) self, Tensor other) -> Tensor(a)",
+        fake=_as(fake_expand),
+        kernel=_as(expand),
+        **stretched,
+    )
+    register(
+        "aten::broadcast_to(Tensor(a) self, SymInt[] size) -> Tensor(a)",
+        fake=fake_expand,
+        kernel=expand,
+        **stretched,
     )
 
 

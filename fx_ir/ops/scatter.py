@@ -24,7 +24,9 @@ _COMBINE: dict[str, Any] = {
 # --- index_put -------------------------------------------------------------------------------------------------------
 
 
-def fake_index_put(self: TensorMeta, indices: Indices, values: TensorMeta, accumulate: bool = False) -> TensorMeta:
+def fake_index_put(
+    self: TensorMeta, indices: Indices, values: TensorMeta, accumulate: bool = False
+) -> TensorMeta:
     if self.dtype is not values.dtype:
         raise RuntimeError(
             f"Index put requires the source and destination dtypes match, got {self.dtype.name} for the destination and "
@@ -42,7 +44,7 @@ def fake_index_put(self: TensorMeta, indices: Indices, values: TensorMeta, accum
 
 def index_put(self: Array, indices: Sequence[Array | None], values: Array, accumulate: bool = False) -> Array:
     result = self.copy(order="K")
-    key = tuple([slice(None) if index is None else index for index in indices])
+    key: Any = tuple([slice(None) if index is None else index for index in indices])
     if accumulate:
         np.add.at(result, key, values)
     else:
@@ -82,7 +84,9 @@ def _rows(array: Array, dim: int) -> Array:
 def index_add(self: Array, dim: int, index: Array, source: Array, *, alpha: Any = 1) -> Array:
     result = self.copy(order="K")
     rows = _rows(source, dim)
-    np.add.at(_rows(result, dim), index.reshape(-1), rows if alpha == 1 else (rows * alpha).astype(self.dtype))
+    np.add.at(
+        _rows(result, dim), index.reshape(-1), rows if alpha == 1 else (rows * alpha).astype(self.dtype)
+    )
     return result
 
 
@@ -101,7 +105,9 @@ def index_fill(self: Array, dim: int, index: Array, value: Any) -> Array:
 # --- scatter ---------------------------------------------------------------------------------------------------------
 
 
-def fake_scatter(self: TensorMeta, dim: int, index: TensorMeta, src: Any, *args: Any, **kwargs: Any) -> TensorMeta:
+def fake_scatter(
+    self: TensorMeta, dim: int, index: TensorMeta, src: Any, *args: Any, **kwargs: Any
+) -> TensorMeta:
     wrapped = check_gather(self, dim, index)
     if isinstance(src, TensorMeta):
         if src.dtype is not self.dtype:
@@ -118,19 +124,25 @@ def fake_scatter(self: TensorMeta, dim: int, index: TensorMeta, src: Any, *args:
 def _places(result: Array, dim: int, index: Array) -> tuple[Array, ...]:
     """The index as one array a dimension, so that ``result[places]`` has its shape."""
     if index.size and index.min() < 0:
-        raise RuntimeError(f"index {index.min()} is out of bounds for dimension {dim} with size {result.shape[dim]}")
+        raise RuntimeError(
+            f"index {index.min()} is out of bounds for dimension {dim} with size {result.shape[dim]}"
+        )
     grids = list(np.ogrid[tuple([slice(size) for size in index.shape])])
     grids[dim] = index
     return tuple(grids)
 
 
 def _sources(src: Any, index: Array) -> Any:
-    return src[tuple([slice(size) for size in index.shape])] if isinstance(src, np.ndarray) and src.ndim else src
+    return (
+        src[tuple([slice(size) for size in index.shape])] if isinstance(src, np.ndarray) and src.ndim else src
+    )
 
 
 def scatter(self: Array, dim: int, index: Array, src: Any, *, reduce: str | None = None) -> Array:
     if self.ndim == 0 or index.ndim == 0:
-        return as_array(scatter(self.reshape(-1), 0, index.reshape(-1), np.reshape(src, -1), reduce=reduce)).reshape(self.shape)
+        return as_array(
+            scatter(self.reshape(-1), 0, index.reshape(-1), np.reshape(src, -1), reduce=reduce)
+        ).reshape(self.shape)
     result = self.copy(order="K")
     places = _places(result, wrap_dim(dim, self.ndim), index)
     if reduce is None:
@@ -144,15 +156,21 @@ def scatter_add(self: Array, dim: int, index: Array, src: Array) -> Array:
     return scatter(self, dim, index, src, reduce="add")
 
 
-def fake_scatter_reduce(self: TensorMeta, dim: int, index: TensorMeta, src: TensorMeta, reduce: str, *, include_self: bool = True) -> TensorMeta:
+def fake_scatter_reduce(
+    self: TensorMeta, dim: int, index: TensorMeta, src: TensorMeta, reduce: str, *, include_self: bool = True
+) -> TensorMeta:
     if reduce not in ("sum", "prod", "mean", "amax", "amin"):
         raise RuntimeError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}.")
     return fake_scatter(self, dim, index, src)
 
 
-def scatter_reduce(self: Array, dim: int, index: Array, src: Array, reduce: str, *, include_self: bool = True) -> Array:
+def scatter_reduce(
+    self: Array, dim: int, index: Array, src: Array, reduce: str, *, include_self: bool = True
+) -> Array:
     if self.ndim == 0:
-        flat = scatter_reduce(self.reshape(1), 0, index.reshape(-1), src.reshape(-1), reduce, include_self=include_self)
+        flat = scatter_reduce(
+            self.reshape(1), 0, index.reshape(-1), src.reshape(-1), reduce, include_self=include_self
+        )
         return flat.reshape(())
     result = self.copy(order="K")
     places = _places(result, wrap_dim(dim, self.ndim), index)
@@ -184,7 +202,9 @@ def _identity(reduce: str, dtype: np.dtype[Any]) -> Any:
 
 def fake_masked_scatter(self: TensorMeta, mask: TensorMeta, source: TensorMeta) -> TensorMeta:
     if mask.dtype is not bool_:
-        raise RuntimeError(f"masked_scatter_ only supports boolean masks, but got mask with dtype {mask.dtype}")
+        raise RuntimeError(
+            f"masked_scatter_ only supports boolean masks, but got mask with dtype {mask.dtype}"
+        )
     if self.dtype is not source.dtype:
         raise RuntimeError(
             f"masked_scatter: expected self and source to have same dtypes but got {self.dtype.name} and {source.dtype.name}"
@@ -200,10 +220,14 @@ def masked_scatter(self: Array, mask: Array, source: Array) -> Array:
     return result
 
 
-def _declare_pair(name: str, overload: str, arguments: str, fake: Callable[..., Any], kernel: Callable[..., Any]) -> None:
+def _declare_pair(
+    name: str, overload: str, arguments: str, fake: Callable[..., Any], kernel: Callable[..., Any]
+) -> None:
     """The functional operator and the in-place one."""
     register(f"aten::{name}{overload}(Tensor self, {arguments}) -> Tensor", fake=fake, kernel=kernel)
-    register_inplace(f"aten::{name}_{overload}(Tensor(a!) self, {arguments}) -> Tensor(a!)", f"aten::{name}{overload}")
+    register_inplace(
+        f"aten::{name}_{overload}(Tensor(a!) self, {arguments}) -> Tensor(a!)", f"aten::{name}{overload}"
+    )
 
 
 def _declare() -> None:
@@ -221,7 +245,11 @@ def _declare() -> None:
     _declare_pair("scatter", ".value_reduce", f"{vector}, Scalar value, *, str reduce", fake_scatter, scatter)
     _declare_pair("scatter_add", "", f"{vector}, Tensor src", fake_scatter, scatter_add)
     _declare_pair(
-        "scatter_reduce", ".two", f"{vector}, Tensor src, str reduce, *, bool include_self=True", fake_scatter_reduce, scatter_reduce
+        "scatter_reduce",
+        ".two",
+        f"{vector}, Tensor src, str reduce, *, bool include_self=True",
+        fake_scatter_reduce,
+        scatter_reduce,
     )
     _declare_pair("masked_scatter", "", "Tensor mask, Tensor source", fake_masked_scatter, masked_scatter)
 

@@ -7,7 +7,7 @@ so nothing is asked here that PyTorch itself does not need to know.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from functools import cmp_to_key
+from functools import cmp_to_key, partial
 from typing import Any
 
 from fx_ir.dtypes import Device, DType, result_type
@@ -20,7 +20,9 @@ def wrap_dim(dim: int, ndim: int) -> int:
     """A dimension counted from the front; IndexError as PyTorch's. A zero-dim tensor counts as having one."""
     rank = max(ndim, 1)
     if not -rank <= dim < rank:
-        raise IndexError(f"Dimension out of range (expected to be in range of [{-rank}, {rank - 1}], but got {dim})")
+        raise IndexError(
+            f"Dimension out of range (expected to be in range of [{-rank}, {rank - 1}], but got {dim})"
+        )
     return dim + rank if dim < 0 else dim
 
 
@@ -70,7 +72,9 @@ def _broadcast_two(a: Sizes, b: Sizes) -> Sizes:
 
 
 def _same(a: Sizes, b: Sizes) -> bool:
-    return len(a) == len(b) and all(x is y or (type(x) is int and type(y) is int and x == y) for x, y in zip(a, b, strict=True))
+    return len(a) == len(b) and all(
+        x is y or (type(x) is int and type(y) is int and x == y) for x, y in zip(a, b, strict=True)
+    )
 
 
 def common_device(metas: Iterable[TensorMeta]) -> Device:
@@ -90,7 +94,9 @@ def common_device(metas: Iterable[TensorMeta]) -> Device:
 def promoted(*operands: Any) -> DType:
     """The result type of tensors and numbers; equal tensor types take a short way."""
     first = operands[0]
-    if type(first) is TensorMeta and all(type(other) is TensorMeta and other.dtype is first.dtype for other in operands):
+    if type(first) is TensorMeta and all(
+        type(other) is TensorMeta and other.dtype is first.dtype for other in operands
+    ):
         return first.dtype
     return result_type(*operands)
 
@@ -181,7 +187,7 @@ def is_dense(meta: TensorMeta) -> bool:
     if meta.is_plain:
         return True
     strides = meta.strides
-    order = sorted(range(meta.ndim), key=cmp_to_key(lambda a, b: _compare_dims(meta.shape, strides, a, b)))
+    order = sorted(range(meta.ndim), key=cmp_to_key(partial(_compare_dims, meta.shape, strides)))
     expected: Size = 1
     for dim in order:
         size = meta.shape[dim]

@@ -23,10 +23,12 @@ def order_of(self: Array, axis: int, descending: bool) -> Array:
     if not descending:
         return np.argsort(self, axis=axis, kind="stable")
     flipped = np.argsort(np.flip(self, axis), axis=axis, kind="stable")
-    return self.shape[axis] - 1 - np.flip(flipped, axis)
+    return as_array(self.shape[axis] - 1 - np.flip(flipped, axis))
 
 
-def fake_sort(self: TensorMeta, dim: int = -1, descending: bool = False, **_: Any) -> tuple[TensorMeta, TensorMeta]:
+def fake_sort(
+    self: TensorMeta, dim: int = -1, descending: bool = False, **_: Any
+) -> tuple[TensorMeta, TensorMeta]:
     wrap_dim(dim, self.ndim)
     return elementwise(self.dtype, self), elementwise(int64, self)
 
@@ -77,7 +79,9 @@ def fake_topk(
     return TensorMeta(shape, self.dtype, self.device), TensorMeta(shape, int64, self.device)
 
 
-def topk(self: Array, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> tuple[Array, Array]:
+def topk(
+    self: Array, k: int, dim: int = -1, largest: bool = True, sorted: bool = True
+) -> tuple[Array, Array]:
     if self.ndim == 0:
         return self.copy(), np.zeros((), np.int64)
     axis = wrap_dim(dim, self.ndim)
@@ -86,7 +90,9 @@ def topk(self: Array, k: int, dim: int = -1, largest: bool = True, sorted: bool 
     return np.take_along_axis(self, index, axis=axis), index
 
 
-def _fake_kth(self: TensorMeta, k: Size, dim: int = -1, keepdim: bool = False) -> tuple[TensorMeta, TensorMeta]:
+def _fake_kth(
+    self: TensorMeta, k: Size, dim: int = -1, keepdim: bool = False
+) -> tuple[TensorMeta, TensorMeta]:
     wrapped = wrap_dim(dim, self.ndim)
     if self.ndim and (k < 1 or k > self.shape[wrapped]):
         raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {wrapped}")
@@ -112,7 +118,13 @@ def fake_running_sum(self: TensorMeta, dim: int, *, dtype: DType | None = None) 
 
 def _running(ufunc: Any) -> Callable[..., Array]:
     def kernel(self: Array, dim: int, *, dtype: DType | None = None) -> Array:
-        target = dtype.numpy if dtype is not None else np.dtype(np.int64) if self.dtype.kind in "iub" else self.dtype
+        target = (
+            dtype.numpy
+            if dtype is not None
+            else np.dtype(np.int64)
+            if self.dtype.kind in "iub"
+            else self.dtype
+        )
         if self.ndim == 0:
             return self.astype(target)
         result = ufunc.accumulate(self.astype(compute_type(target), copy=False), axis=dim)
@@ -162,14 +174,26 @@ def _side(right: bool, side: str | None) -> Any:
 
 
 def _fake_search(
-    sorted_sequence: TensorMeta, self: Any, *, out_int32: bool = False, right: bool = False, side: str | None = None, sorter: Any = None
+    sorted_sequence: TensorMeta,
+    self: Any,
+    *,
+    out_int32: bool = False,
+    right: bool = False,
+    side: str | None = None,
+    sorter: Any = None,
 ) -> TensorMeta:
     shape = self.shape if isinstance(self, TensorMeta) else ()
     return TensorMeta(shape, int32 if out_int32 else int64, sorted_sequence.device)
 
 
 def _search(
-    sorted_sequence: Array, self: Any, *, out_int32: bool = False, right: bool = False, side: str | None = None, sorter: Array | None = None
+    sorted_sequence: Array,
+    self: Any,
+    *,
+    out_int32: bool = False,
+    right: bool = False,
+    side: str | None = None,
+    sorter: Array | None = None,
 ) -> Array:
     kind = np.int32 if out_int32 else np.int64
     where = _side(right, side)
@@ -178,7 +202,10 @@ def _search(
     rows = sorted_sequence.reshape(-1, sorted_sequence.shape[-1])
     values = np.asarray(self).reshape(len(rows), -1)
     orders = [None] * len(rows) if sorter is None else list(sorter.reshape(rows.shape))
-    found = [np.searchsorted(row, value, where, order) for row, value, order in zip(rows, values, orders, strict=True)]
+    found = [
+        np.searchsorted(row, value, where, order)
+        for row, value, order in zip(rows, values, orders, strict=True)
+    ]
     return np.stack(found).reshape(np.shape(self)).astype(kind, copy=False)
 
 
@@ -221,10 +248,15 @@ def _double() -> DType:
 
 def _bincount(self: Array, weights: Array | None = None, minlength: int = 0) -> Array:
     counts = np.bincount(self, weights, minlength)
-    return counts.astype(np.int64 if weights is None else weights.dtype if weights.dtype == np.float32 else np.float64, copy=False)
+    return counts.astype(
+        np.int64 if weights is None else weights.dtype if weights.dtype == np.float32 else np.float64,
+        copy=False,
+    )
 
 
-def _fake_isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, invert: bool = False) -> TensorMeta:
+def _fake_isin(
+    elements: Any, test_elements: Any, *, assume_unique: bool = False, invert: bool = False
+) -> TensorMeta:
     pattern = elements if isinstance(elements, TensorMeta) else test_elements
     shape = elements.shape if isinstance(elements, TensorMeta) else ()
     return TensorMeta(shape, bool_, pattern.device)
@@ -236,11 +268,19 @@ def _isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, inv
 
 def _declare() -> None:
     pair = "(Tensor values, Tensor indices)"
-    register(f"aten::sort(Tensor self, int dim=-1, bool descending=False) -> {pair}", fake=fake_sort, kernel=sort)
     register(
-        f"aten::sort.stable(Tensor self, *, bool? stable, int dim=-1, bool descending=False) -> {pair}", fake=fake_sort, kernel=sort
+        f"aten::sort(Tensor self, int dim=-1, bool descending=False) -> {pair}", fake=fake_sort, kernel=sort
     )
-    register("aten::argsort(Tensor self, int dim=-1, bool descending=False) -> Tensor", fake=fake_argsort, kernel=argsort)
+    register(
+        f"aten::sort.stable(Tensor self, *, bool? stable, int dim=-1, bool descending=False) -> {pair}",
+        fake=fake_sort,
+        kernel=sort,
+    )
+    register(
+        "aten::argsort(Tensor self, int dim=-1, bool descending=False) -> Tensor",
+        fake=fake_argsort,
+        kernel=argsort,
+    )
     register(
         "aten::argsort.stable(Tensor self, *, bool stable, int dim=-1, bool descending=False) -> Tensor",
         fake=fake_argsort,
@@ -248,16 +288,25 @@ def _declare() -> None:
     )
     register("aten::msort(Tensor self) -> Tensor", fake=_fake_msort, kernel=_msort)
     register(
-        f"aten::topk(Tensor self, SymInt k, int dim=-1, bool largest=True, bool sorted=True) -> {pair}", fake=fake_topk, kernel=topk
+        f"aten::topk(Tensor self, SymInt k, int dim=-1, bool largest=True, bool sorted=True) -> {pair}",
+        fake=fake_topk,
+        kernel=topk,
     )
-    register(f"aten::kthvalue(Tensor self, SymInt k, int dim=-1, bool keepdim=False) -> {pair}", fake=_fake_kth, kernel=_kth)
+    register(
+        f"aten::kthvalue(Tensor self, SymInt k, int dim=-1, bool keepdim=False) -> {pair}",
+        fake=_fake_kth,
+        kernel=_kth,
+    )
     for name, ufunc in (("cumsum", np.add), ("cumprod", np.multiply)):
         register(
             f"aten::{name}(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor",
             fake=fake_running_sum,
             kernel=_running(ufunc),
         )
-        register_inplace(f"aten::{name}_(Tensor(a!) self, int dim, *, ScalarType? dtype=None) -> Tensor(a!)", f"aten::{name}")
+        register_inplace(
+            f"aten::{name}_(Tensor(a!) self, int dim, *, ScalarType? dtype=None) -> Tensor(a!)",
+            f"aten::{name}",
+        )
     register(
         f"aten::cummax(Tensor self, int dim) -> {pair}",
         fake=fake_running_extremum,
@@ -268,7 +317,9 @@ def _declare() -> None:
         fake=fake_running_extremum,
         kernel=_running_extremum(np.minimum, np.less_equal),
     )
-    register("aten::logcumsumexp(Tensor self, int dim) -> Tensor", fake=_fake_logcumsumexp, kernel=_logcumsumexp)
+    register(
+        "aten::logcumsumexp(Tensor self, int dim) -> Tensor", fake=_fake_logcumsumexp, kernel=_logcumsumexp
+    )
     _declare_search()
 
 
@@ -281,11 +332,19 @@ def _declare_search() -> None:
             kernel=_search,
         )
         register(
-            f"aten::bucketize.{kind}({kind} self, Tensor boundaries, {tail}) -> Tensor", fake=_fake_bucketize, kernel=_bucketize
+            f"aten::bucketize.{kind}({kind} self, Tensor boundaries, {tail}) -> Tensor",
+            fake=_fake_bucketize,
+            kernel=_bucketize,
         )
-    register("aten::histc(Tensor self, int bins=100, Scalar min=0, Scalar max=0) -> Tensor", fake=_fake_histc, kernel=_histc)
     register(
-        "aten::bincount(Tensor self, Tensor? weights=None, SymInt minlength=0) -> Tensor", fake=_fake_bincount, kernel=_bincount
+        "aten::histc(Tensor self, int bins=100, Scalar min=0, Scalar max=0) -> Tensor",
+        fake=_fake_histc,
+        kernel=_histc,
+    )
+    register(
+        "aten::bincount(Tensor self, Tensor? weights=None, SymInt minlength=0) -> Tensor",
+        fake=_fake_bincount,
+        kernel=_bincount,
     )
     for arguments in (
         "Tensor_Tensor(Tensor elements, Tensor test_elements",
@@ -293,7 +352,9 @@ def _declare_search() -> None:
         "Scalar_Tensor(Scalar element, Tensor test_elements",
     ):
         register(
-            f"aten::isin.{arguments}, *, bool assume_unique=False, bool invert=False) -> Tensor", fake=_fake_isin, kernel=_isin
+            f"aten::isin.{arguments}, *, bool assume_unique=False, bool invert=False) -> Tensor",
+            fake=_fake_isin,
+            kernel=_isin,
         )
 
 

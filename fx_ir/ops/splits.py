@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from typing import Any
+
+import numpy as np
 
 from fx_ir.meta import Size, TensorMeta
 from fx_ir.ops.arrays import Array
@@ -13,6 +16,7 @@ from fx_ir.ops.shapes import wrap_dim
 from fx_ir.ops.views import fake_select, restricted, slice_range
 
 Lengths = Callable[..., Sequence[Size]]
+Pieces = Callable[[Size, Any], Sequence[tuple[Size, Size]]]  # starts and lengths
 
 
 def lengths_of_size(extent: Size, split_size: Size) -> list[Size]:
@@ -73,10 +77,10 @@ def lengths_of_sections(extent: Size, sections: int) -> list[Size]:
     return [size + 1 if index < larger else size for index in range(sections)]
 
 
-def lengths_between(extent: Size, indices: Sequence[Size]) -> list[tuple[Size, Size]]:
+def pieces_between(extent: Size, indices: Sequence[Size]) -> list[tuple[Size, Size]]:
     """``tensor_split([i, j])``: starts and lengths of the slices between the indices."""
     bounds = [None, *indices, None]
-    return [slice_range(extent, low, high, 1) for low, high in zip(bounds[:-1], bounds[1:], strict=True)]
+    return [slice_range(extent, low, high, 1) for low, high in pairwise(bounds)]
 
 
 def _starts(lengths: Sequence[Size]) -> list[tuple[Size, Size]]:
@@ -88,14 +92,11 @@ def _starts(lengths: Sequence[Size]) -> list[tuple[Size, Size]]:
     return pieces
 
 
-def _pieces(lengths: Lengths) -> Callable[..., list[tuple[Size, Size]]]:
-    if lengths is lengths_between:
-        return lengths_between  # type: ignore[return-value]
+def _one_after_another(lengths: Lengths) -> Pieces:
     return lambda extent, spec: _starts(lengths(extent, spec))
 
 
-def _declare_split(schema: str, lengths: Lengths, is_view: bool = True) -> None:
-    pieces = _pieces(lengths)
+def _declare_split(schema: str, pieces: Pieces, is_view: bool = True) -> None:
 
     def fake(self: TensorMeta, spec: Any, dim: int = 0) -> list[TensorMeta]:
         dim = _split_dim(dim, self.ndim)
@@ -104,7 +105,9 @@ def _declare_split(schema: str, lengths: Lengths, is_view: bool = True) -> None:
     def kernel(self: Array, spec: Any, dim: int = 0) -> list[Array]:
         dim = _split_dim(dim, self.ndim)
         lead = (slice(None),) * dim
-        parts = [self[(*lead, slice(first, first + length))] for first, length in pieces(self.shape[dim], spec)]
+        parts = [
+            self[(*lead, slice(first, first + length))] for first, length in pieces(self.shape[dim], spec)
+        ]
         return parts if is_view else [part.copy() for part in parts]
 
     def scatter(call: Call, base: Any, new: Any, index: int, spec: Any, dim: int = 0) -> Any:
@@ -129,8 +132,8 @@ def fake_unbind(self: TensorMeta, dim: int = 0) -> list[TensorMeta]:
 
 
 def unbind(self: Array, dim: int = 0) -> list[Array]:
-    lead = (slice(None),) * wrap_dim(dim, self.ndim)
-    return [self[(*lead, index, ...)] for index in range(self.shape[dim])]
+    rows = np.moveaxis(self, wrap_dim(dim, self.ndim), 0)
+    return [rows[index, ...] for index in range(len(rows))]
 
 
 def _scatter_unbind(call: Call, base: Any, new: Any, index: int, dim: int = 0) -> Any:
@@ -143,15 +146,26 @@ _SPLITS: dict[str, Lengths] = {
     "aten::split_with_sizes(Tensor(a -> *) self, SymInt[] split_sizes, int dim=0) -> Tensor(a)[]": lengths_given,
     "aten::chunk(Tensor(a -> *) self, int chunks, int dim=0) -> Tensor(a)[]": lengths_of_chunks,
     "aten::tensor_split.sections(Tensor(a -> *) self, SymInt sections, int dim=0) -> Tensor(a)[]": lengths_of_sections,
-    "aten::tensor_split.indices(Tensor(a -> *) self, SymInt[] indices, int dim=0) -> Tensor(a)[]": lengths_between,
 }
 
 
 def _declare() -> None:
     for schema, lengths in _SPLITS.items():
-        _declare_split(schema, lengths)
-    _declare_split("aten::unsafe_split.Tensor(Tensor self, SymInt split_size, int dim=0) -> Tensor[]", lengths_of_size, False)
-    _declare_split("aten::unsafe_chunk(Tensor self, int chunks, int dim=0) -> Tensor[]", lengths_of_chunks, False)
+        _declare_split(schema, _one_after_another(lengths))
+    _declare_split(
+        "aten::tensor_split.indices(Tensor(a -> *) self, SymInt[] indices, int dim=0) -> Tensor(a)[]",
+        pieces_between,
+    )
+    _declare_split(
+        "aten::unsafe_split.Tensor(Tensor self, SymInt split_size, int dim=0) -> Tensor[]",
+        _one_after_another(lengths_of_size),
+        False,
+    )
+    _declare_split(
+        "aten::unsafe_chunk(Tensor self, int chunks, int dim=0) -> Tensor[]",
+        _one_after_another(lengths_of_chunks),
+        False,
+    )
     register(
         "aten::unbind.int(Tensor(a -> *) self, int dim=0) -> Tensor(a)[]",
         fake=fake_unbind,

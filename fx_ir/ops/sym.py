@@ -25,7 +25,8 @@ def _fake_sym_size(self: TensorMeta, dim: int) -> Size:
 
 
 def _sym_size(self: Array, dim: int) -> int:
-    return self.shape[dim]
+    size: int = self.shape[dim]
+    return size
 
 
 def _fake_sym_stride(self: TensorMeta, dim: int) -> Size:
@@ -149,21 +150,39 @@ def _assert_metadata(
 
 def _declare() -> None:
     register("aten::sym_size.int(Tensor self, int dim) -> SymInt", fake=_fake_sym_size, kernel=_sym_size)
-    register("aten::sym_stride.int(Tensor self, int dim) -> SymInt", fake=_fake_sym_stride, kernel=_sym_stride)
-    register("aten::sym_size(Tensor self) -> SymInt[]", fake=lambda self: list(self.shape), kernel=lambda self: list(self.shape))
-    register("aten::sym_stride(Tensor self) -> SymInt[]", fake=lambda self: list(self.strides), kernel=strides_of)
-    register("aten::sym_numel(Tensor self) -> SymInt", fake=lambda self: self.numel(), kernel=lambda self: self.size)
+    register(
+        "aten::sym_stride.int(Tensor self, int dim) -> SymInt", fake=_fake_sym_stride, kernel=_sym_stride
+    )
+    register(
+        "aten::sym_size(Tensor self) -> SymInt[]",
+        fake=lambda self: list(self.shape),
+        kernel=lambda self: list(self.shape),
+    )
+    register(
+        "aten::sym_stride(Tensor self) -> SymInt[]", fake=lambda self: list(self.strides), kernel=strides_of
+    )
+    register(
+        "aten::sym_numel(Tensor self) -> SymInt",
+        fake=lambda self: self.numel(),
+        kernel=lambda self: self.size,
+    )
     register("aten::sym_storage_offset(Tensor self) -> SymInt", fake=lambda self: self.offset, kernel=_offset)
     for name in ("item", "_local_scalar_dense"):
         register(f"aten::{name}(Tensor self) -> Scalar", fake=fake_item, kernel=item)
     register("aten::is_nonzero(Tensor self) -> bool", fake=fake_is_nonzero, kernel=is_nonzero)
     register("aten::equal(Tensor self, Tensor other) -> bool", fake=fake_equal, kernel=equal)
-    register("aten::_assert_scalar(Scalar self, str assert_msg) -> ()", fake=_fake_nothing, kernel=assert_scalar)
+    register(
+        "aten::_assert_scalar(Scalar self, str assert_msg) -> ()", fake=_fake_nothing, kernel=assert_scalar
+    )
     register("aten::_assert_async(Tensor self) -> ()", fake=_fake_nothing, kernel=assert_async)
-    register("aten::_assert_async.msg(Tensor self, str assert_msg) -> ()", fake=_fake_nothing, kernel=assert_async)
+    register(
+        "aten::_assert_async.msg(Tensor self, str assert_msg) -> ()", fake=_fake_nothing, kernel=assert_async
+    )
     for name in ("sym_constrain_range", "sym_constrain_range_for_size"):
         register(
-            f"aten::{name}(Scalar size, *, int? min=None, int? max=None) -> ()", fake=_fake_nothing, kernel=constrain_range
+            f"aten::{name}(Scalar size, *, int? min=None, int? max=None) -> ()",
+            fake=_fake_nothing,
+            kernel=constrain_range,
         )
     register(
         "aten::_assert_tensor_metadata(Tensor a, SymInt[]? size=None, SymInt[]? stride=None, ScalarType? dtype=None, *, "

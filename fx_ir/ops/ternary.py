@@ -18,7 +18,9 @@ from fx_ir.ops.shapes import broadcast_shapes, elementwise
 
 def fake_where(condition: TensorMeta, self: Any, other: Any) -> TensorMeta:
     if condition.dtype is not bool_ and condition.dtype.name != "uint8":
-        raise RuntimeError(f"where expected condition to be a boolean tensor, but got a tensor with dtype {condition.dtype}")
+        raise RuntimeError(
+            f"where expected condition to be a boolean tensor, but got a tensor with dtype {condition.dtype}"
+        )
     return over(result_type(self, other), condition, self, other)
 
 
@@ -94,7 +96,9 @@ def addcmul(self: Array, tensor1: Array, tensor2: Array, *, value: Any = 1) -> A
 def addcdiv(self: Array, tensor1: Array, tensor2: Array, *, value: Any = 1) -> Array:
     dtype = number_type(self, tensor1, tensor2)
     quotient = cast(tensor1, dtype) / cast(tensor2, dtype)
-    return as_array((cast(self, dtype) + (quotient if value == 1 else value * quotient)).astype(dtype.numpy, copy=False))
+    return as_array(
+        (cast(self, dtype) + (quotient if value == 1 else value * quotient)).astype(dtype.numpy, copy=False)
+    )
 
 
 def fake_isclose(
@@ -105,7 +109,9 @@ def fake_isclose(
     return elementwise(bool_, self, other)
 
 
-def isclose(self: Array, other: Array, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Array:
+def isclose(
+    self: Array, other: Array, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
+) -> Array:
     return as_array(np.isclose(self, other, rtol, atol, equal_nan))
 
 
@@ -118,42 +124,63 @@ def allclose(self: Array, other: Array, *rest: Any) -> bool:
     return bool(np.all(isclose(self, other, *rest)))
 
 
-def _declare_many(names: Sequence[str], schema: str, fake: Callable[..., Any], kernel: Callable[..., Any]) -> None:
+def _declare_many(
+    names: Sequence[str], schema: str, fake: Callable[..., Any], kernel: Callable[..., Any]
+) -> None:
     for name in names:
         register(f"aten::{name}({schema}", fake=fake, kernel=kernel)
 
 
 def _declare() -> None:
     _declare_many(["where.self"], "Tensor condition, Tensor self, Tensor other) -> Tensor", fake_where, where)
-    _declare_many(["where.ScalarOther"], "Tensor condition, Tensor self, Scalar other) -> Tensor", fake_where, where)
-    _declare_many(["where.ScalarSelf"], "Tensor condition, Scalar self, Tensor other) -> Tensor", fake_where, where)
-    _declare_many(["where.Scalar"], "Tensor condition, Scalar self, Scalar other) -> Tensor", fake_where, where)
+    _declare_many(
+        ["where.ScalarOther"], "Tensor condition, Tensor self, Scalar other) -> Tensor", fake_where, where
+    )
+    _declare_many(
+        ["where.ScalarSelf"], "Tensor condition, Scalar self, Tensor other) -> Tensor", fake_where, where
+    )
+    _declare_many(
+        ["where.Scalar"], "Tensor condition, Scalar self, Scalar other) -> Tensor", fake_where, where
+    )
     clamps = ("clamp", "clip")
     _declare_many(clamps, "Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor", fake_clamp, clamp)
     _declare_many(
-        [f"{name}.Tensor" for name in clamps], "Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor", fake_clamp, clamp
+        [f"{name}.Tensor" for name in clamps],
+        "Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor",
+        fake_clamp,
+        clamp,
     )
     for bound, kernel in (("min", clamp), ("max", clamp_max)):
         fake: Any = fake_clamp if bound == "min" else lambda self, max: fake_clamp(self, None, max)
         _declare_many([f"clamp_{bound}"], f"Tensor self, Scalar {bound}) -> Tensor", fake, kernel)
         _declare_many([f"clamp_{bound}.Tensor"], f"Tensor self, Tensor {bound}) -> Tensor", fake, kernel)
-        register_inplace(f"aten::clamp_{bound}_(Tensor(a!) self, Scalar {bound}) -> Tensor(a!)", f"aten::clamp_{bound}")
+        register_inplace(
+            f"aten::clamp_{bound}_(Tensor(a!) self, Scalar {bound}) -> Tensor(a!)", f"aten::clamp_{bound}"
+        )
     for kind in ("Scalar", "Tensor"):
-        _declare_many([f"masked_fill.{kind}"], f"Tensor self, Tensor mask, {kind} value) -> Tensor", fake_masked_fill, masked_fill)
+        _declare_many(
+            [f"masked_fill.{kind}"],
+            f"Tensor self, Tensor mask, {kind} value) -> Tensor",
+            fake_masked_fill,
+            masked_fill,
+        )
         _declare_many([f"lerp.{kind}"], f"Tensor self, Tensor end, {kind} weight) -> Tensor", fake_lerp, lerp)
         register_inplace(
             f"aten::masked_fill_.{kind}(Tensor(a!) self, Tensor mask, {kind} value) -> Tensor(a!)",
             f"aten::masked_fill.{kind}",
         )
         register_inplace(
-            f"aten::lerp_.{kind}(Tensor(a!) self, Tensor end, {kind} weight) -> Tensor(a!)", f"aten::lerp.{kind}"
+            f"aten::lerp_.{kind}(Tensor(a!) self, Tensor end, {kind} weight) -> Tensor(a!)",
+            f"aten::lerp.{kind}",
         )
     for name in clamps:
         register_inplace(
-            f"aten::{name}_(Tensor(a!) self, Scalar? min=None, Scalar? max=None) -> Tensor(a!)", f"aten::{name}"
+            f"aten::{name}_(Tensor(a!) self, Scalar? min=None, Scalar? max=None) -> Tensor(a!)",
+            f"aten::{name}",
         )
         register_inplace(
-            f"aten::{name}_.Tensor(Tensor(a!) self, Tensor? min=None, Tensor? max=None) -> Tensor(a!)", f"aten::{name}.Tensor"
+            f"aten::{name}_.Tensor(Tensor(a!) self, Tensor? min=None, Tensor? max=None) -> Tensor(a!)",
+            f"aten::{name}.Tensor",
         )
     operands = "Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor"
     for name, addc in (("addcmul", addcmul), ("addcdiv", addcdiv)):

@@ -103,9 +103,9 @@ def of_special(name: str) -> Kernel:
         import scipy.special
 
         self = to_float(self)
-        return as_array(getattr(scipy.special, name)(self.astype(compute_type(self.dtype), copy=False))).astype(
-            self.dtype, copy=False
-        )
+        return as_array(
+            getattr(scipy.special, name)(self.astype(compute_type(self.dtype), copy=False))
+        ).astype(self.dtype, copy=False)
 
     return kernel
 
@@ -183,7 +183,9 @@ def logit(self: Array, eps: float | None = None) -> Array:
     return as_array(np.log(array / (1 - array)))
 
 
-def nan_to_num(self: Array, nan: float | None = None, posinf: float | None = None, neginf: float | None = None) -> Array:
+def nan_to_num(
+    self: Array, nan: float | None = None, posinf: float | None = None, neginf: float | None = None
+) -> Array:
     if self.dtype.kind not in "fc":
         return self.copy()
     return as_array(np.nan_to_num(self, nan=0.0 if nan is None else nan, posinf=posinf, neginf=neginf))
@@ -237,7 +239,9 @@ def _declare() -> None:
         view=WHOLE_RULE,
         maybe_view=_is_real,
     )
-    register("aten::round.decimals(Tensor self, *, int decimals) -> Tensor", fake=fake_same, kernel=round_decimals)
+    register(
+        "aten::round.decimals(Tensor self, *, int decimals) -> Tensor", fake=fake_same, kernel=round_decimals
+    )
     register("aten::logit(Tensor self, float? eps=None) -> Tensor", fake=fake_float, kernel=logit)
     register(
         "aten::nan_to_num(Tensor self, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor",

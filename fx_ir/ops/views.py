@@ -25,7 +25,10 @@ def permuted(self: TensorMeta, order: Sequence[int]) -> TensorMeta:
     else:
         strides = lambda: tuple([self.strides[dim] for dim in order])  # noqa: E731
     return self.like(
-        shape=tuple([self.shape[dim] for dim in order]), strides=strides, requires_grad=False, offset=lambda: self.offset
+        shape=tuple([self.shape[dim] for dim in order]),
+        strides=strides,
+        requires_grad=False,
+        offset=lambda: self.offset,
     )
 
 
@@ -61,17 +64,23 @@ def _order_reversed(ndim: int) -> list[int]:
 
 def _order_matrix(ndim: int) -> list[int]:
     if ndim < 2:
-        raise RuntimeError(f"tensor.mT is only supported on matrices or batches of matrices. Got {ndim}-D tensor.")
+        raise RuntimeError(
+            f"tensor.mT is only supported on matrices or batches of matrices. Got {ndim}-D tensor."
+        )
     return [*range(ndim - 2), ndim - 1, ndim - 2]
 
 
 def _order_movedim(ndim: int, source: int | Sequence[int], destination: int | Sequence[int]) -> list[int]:
     sources = [wrap_dim(dim, ndim) for dim in ([source] if isinstance(source, int) else source)]
-    targets = [wrap_dim(dim, ndim) for dim in ([destination] if isinstance(destination, int) else destination)]
+    targets = [
+        wrap_dim(dim, ndim) for dim in ([destination] if isinstance(destination, int) else destination)
+    ]
     if len(set(sources)) != len(sources) or len(set(targets)) != len(targets):
         raise RuntimeError("movedim: repeated dim in `source` or `destination`")
     if len(sources) != len(targets):
-        raise RuntimeError("movedim: Invalid source or destination dims: they should have the same number of elements")
+        raise RuntimeError(
+            "movedim: Invalid source or destination dims: they should have the same number of elements"
+        )
     rest = iter([dim for dim in range(ndim) if dim not in sources])
     placed = dict(zip(targets, sources, strict=True))
     return [placed[dim] if dim in placed else next(rest) for dim in range(ndim)]
@@ -167,7 +176,9 @@ def slice_range(size: Size, start: Size | None, end: Size | None, step: int) -> 
     return first, length if step == 1 else (length + (step - 1)) // step
 
 
-def fake_slice(self: TensorMeta, dim: int = 0, start: Size | None = None, end: Size | None = None, step: int = 1) -> TensorMeta:
+def fake_slice(
+    self: TensorMeta, dim: int = 0, start: Size | None = None, end: Size | None = None, step: int = 1
+) -> TensorMeta:
     if self.ndim == 0:
         raise RuntimeError("slice() cannot be applied to a 0-dim tensor.")
     dim = wrap_dim(dim, self.ndim)
@@ -184,7 +195,9 @@ def restricted(self: TensorMeta, dim: int, first: Size, length: Size, step: Size
         shape=shape,
         strides=None if whole and self.is_plain else strides,
         requires_grad=False,
-        offset=lambda: self.offset if type(first) is int and first == 0 else self.offset + first * self.strides[dim],
+        offset=lambda: (
+            self.offset if type(first) is int and first == 0 else self.offset + first * self.strides[dim]
+        ),
     )
 
 
@@ -197,7 +210,9 @@ def fake_narrow(self: TensorMeta, dim: int, start: Size, length: Size) -> Tensor
         raise RuntimeError("narrow(): length must be non-negative.")
     first = start + size if start < 0 else start
     if first < 0 or first > size:
-        raise IndexError(f"start out of range (expected to be in range of [-{size}, {size}], but got {start})")
+        raise IndexError(
+            f"start out of range (expected to be in range of [-{size}, {size}], but got {start})"
+        )
     if first + length > size:
         raise RuntimeError(f"start ({first}) + length ({length}) exceeds dimension size ({size}).")
     return restricted(self, dim, first, length)
@@ -210,7 +225,9 @@ def select(self: Array, dim: int, index: int) -> Array:
     return self[(slice(None),) * dim + (index, ...)]
 
 
-def slice_(self: Array, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1) -> Array:
+def slice_(
+    self: Array, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
+) -> Array:
     return self[(slice(None),) * wrap_dim(dim, self.ndim) + (slice(start, end, step),)]
 
 
@@ -240,7 +257,9 @@ def fake_diagonal(self: TensorMeta, offset: int = 0, dim1: int = 0, dim2: int = 
         shape=(*[self.shape[dim] for dim in rest], length),
         strides=strides,
         requires_grad=False,
-        offset=lambda: self.offset + (offset * self.strides[second] if offset >= 0 else -offset * self.strides[first]),
+        offset=lambda: (
+            self.offset + (offset * self.strides[second] if offset >= 0 else -offset * self.strides[first])
+        ),
     )
 
 
@@ -268,13 +287,15 @@ def storage_of(self: Array) -> tuple[Array, int]:
     if not root.flags.forc:
         root = self
     flat = root.reshape(-1, order="A" if root.flags.f_contiguous else "C")
-    if not np.shares_memory(flat, root, max_work=1) and root.size:
+    if not np.may_share_memory(flat, root) and root.size:
         raise RuntimeError("as_strided: the memory of this array cannot be seen as one block")
     start = (self.__array_interface__["data"][0] - flat.__array_interface__["data"][0]) // self.itemsize
     return flat, start
 
 
-def as_strided(self: Array, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None) -> Array:
+def as_strided(
+    self: Array, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None
+) -> Array:
     flat, start = storage_of(self)
     offset = start if storage_offset is None else storage_offset
     reach = offset + sum((extent - 1) * step for extent, step in zip(size, stride, strict=True)) + 1
@@ -378,13 +399,30 @@ def _declare() -> None:
         _declare_permutation(schema, order)
     parts: list[tuple[str, str, str, Any, Any]] = [
         ("select", ".int", "int dim, SymInt index", fake_select, select),
-        ("slice", ".Tensor", "int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1", fake_slice, slice_),
+        (
+            "slice",
+            ".Tensor",
+            "int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1",
+            fake_slice,
+            slice_,
+        ),
         ("diagonal", "", "int offset=0, int dim1=0, int dim2=1", fake_diagonal, diagonal),
-        ("as_strided", "", "SymInt[] size, SymInt[] stride, SymInt? storage_offset=None", fake_as_strided, as_strided),
+        (
+            "as_strided",
+            "",
+            "SymInt[] size, SymInt[] stride, SymInt? storage_offset=None",
+            fake_as_strided,
+            as_strided,
+        ),
     ]
     for name, overload, arguments, fake, kernel in parts:
         rule = _scatter_rule(f"aten::{name}_scatter")
-        register(f"aten::{name}{overload}(Tensor(a) self, {arguments}) -> Tensor(a)", fake=fake, kernel=kernel, view=rule)
+        register(
+            f"aten::{name}{overload}(Tensor(a) self, {arguments}) -> Tensor(a)",
+            fake=fake,
+            kernel=kernel,
+            view=rule,
+        )
         register(
             f"aten::{name}_scatter(Tensor self, Tensor src, {arguments}) -> Tensor",
             fake=_fake_scatter(fake),
@@ -404,7 +442,11 @@ def _declare() -> None:
     )
     register("aten::alias(Tensor(a) self) -> Tensor(a)", fake=fake_alias, kernel=alias, view=WHOLE_RULE)
     register(
-        "aten::detach(Tensor(a) self) -> Tensor(a)", fake=fake_alias, kernel=alias, view=WHOLE_RULE, nondifferentiable=True
+        "aten::detach(Tensor(a) self) -> Tensor(a)",
+        fake=fake_alias,
+        kernel=alias,
+        view=WHOLE_RULE,
+        nondifferentiable=True,
     )
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from fx_ir.dtypes import by_name
 from tests.fx_ir.ops.sampling import B, F, L, Sample, T, sample
 
@@ -12,35 +14,127 @@ HALF = 4e-3
 def reductions() -> list[Sample]:
     found: list[Sample] = []
     for name, dims in (("sum", "sum.dim_IntList"), ("mean", "mean.dim")):
-        found += [sample(name, F(3, 4)), sample(name, F()), sample(name, T((3, 4), "float16"), _tolerance=HALF), sample(name, L(3, 4), dtype=f32)]
-        found += [sample(dims, F(2, 3, 4), [1]), sample(dims, F(2, 3, 4), [0, -1], True), sample(dims, F(2, 3, 4, layout="t"), [1])]
-        found += [sample(dims, F(2, 3, 4), None), sample(dims, F(2, 3, 4), [], False), sample(dims, F(2, 3), [-1], dtype=f64), sample(dims, F(), [0])]
-    found += [sample("sum", L(3, 4)), sample("sum", B(3, 4)), sample("sum.dim_IntList", T((3, 4), "int32"), [0]), sample("sum", F(0))]
+        found += [
+            sample(name, F(3, 4)),
+            sample(name, F()),
+            sample(name, T((3, 4), "float16"), _tolerance=HALF),
+            sample(name, L(3, 4), dtype=f32),
+        ]
+        found += [
+            sample(dims, F(2, 3, 4), [1]),
+            sample(dims, F(2, 3, 4), [0, -1], True),
+            sample(dims, F(2, 3, 4, layout="t"), [1]),
+        ]
+        found += [
+            sample(dims, F(2, 3, 4), None),
+            sample(dims, F(2, 3, 4), [], False),
+            sample(dims, F(2, 3), [-1], dtype=f64),
+            sample(dims, F(), [0]),
+        ]
+    found += [
+        sample("sum", L(3, 4)),
+        sample("sum", B(3, 4)),
+        sample("sum.dim_IntList", T((3, 4), "int32"), [0]),
+        sample("sum", F(0)),
+    ]
     for name in ("nansum", "nanmean"):
         found += [sample(name, T((3, 4), values="special")), sample(name, F(3, 4), [0])]
-    found += [sample("prod", F(3, 4)), sample("prod", L(3, 4)), sample("prod.dim_int", F(3, 4), 1), sample("prod.dim_int", L(3, 4), 0, True)]
-    found += [sample("logsumexp", F(3, 4), [1]), sample("logsumexp", F(2, 3, 4), [0, 2], True), sample("logsumexp", L(3, 4), [0]), sample("trace", F(3, 4))]
+    found += [
+        sample("prod", F(3, 4)),
+        sample("prod", L(3, 4)),
+        sample("prod.dim_int", F(3, 4), 1),
+        sample("prod.dim_int", L(3, 4), 0, True),
+    ]
+    found += [
+        sample("logsumexp", F(3, 4), [1]),
+        sample("logsumexp", F(2, 3, 4), [0, 2], True),
+        sample("logsumexp", L(3, 4), [0]),
+        sample("trace", F(3, 4)),
+    ]
     for name in ("all", "any"):
-        found += [sample(name, B(3, 4)), sample(f"{name}.dim", F(3, 4), 1), sample(f"{name}.dim", B(3, 4), 0, True), sample(name, T((3,), "uint8"))]
-        found += [sample(f"{name}.dims", B(2, 3, 4), [0, 1]), sample(f"{name}.dims", B(2, 3), None), sample(name, B(0))]
-    found += [sample("count_nonzero", L(3, 4)), sample("count_nonzero", L(3, 4), 1), sample("count_nonzero.dim_IntList", L(2, 3, 4), [0, 1])]
+        found += [
+            sample(name, B(3, 4)),
+            sample(f"{name}.dim", F(3, 4), 1),
+            sample(f"{name}.dim", B(3, 4), 0, True),
+            sample(name, T((3,), "uint8")),
+        ]
+        found += [
+            sample(f"{name}.dims", B(2, 3, 4), [0, 1]),
+            sample(f"{name}.dims", B(2, 3), None),
+            sample(name, B(0)),
+        ]
+    found += [
+        sample("count_nonzero", L(3, 4)),
+        sample("count_nonzero", L(3, 4), 1),
+        sample("count_nonzero.dim_IntList", L(2, 3, 4), [0, 1]),
+    ]
     for name in ("max", "min"):
-        found += [sample(name, F(3, 4)), sample(f"{name}.dim", F(3, 4), 1), sample(f"{name}.dim", T((5, 6), values="ties"), 0, True)]
-        found += [sample(f"{name}.dim", T((4, 6), values="special"), 1), sample(f"{name}.dim", F(2, 3, 4, layout="t"), -1), sample(f"{name}.dim", F(), 0)]
-        found += [sample(f"{name}.other", F(3, 4), F(4)), sample(f"a{name}", F(3, 4), [0]), sample(f"a{name}", F(3, 4)), sample(f"a{name}", L(2, 3, 4), [0, 2], True)]
-        found += [sample(f"arg{name}", F(3, 4)), sample(f"arg{name}", F(3, 4), 1), sample(f"arg{name}", T((5, 6), values="ties"), 0, True)]
-        found += [sample(f"arg{name}", T((4, 6), values="special"), 1), sample(name, B(3, 4)), sample(name, L(3, 4)), sample(f"arg{name}", F())]
+        found += [
+            sample(name, F(3, 4)),
+            sample(f"{name}.dim", F(3, 4), 1),
+            sample(f"{name}.dim", T((5, 6), values="ties"), 0, True),
+        ]
+        found += [
+            sample(f"{name}.dim", T((4, 6), values="special"), 1),
+            sample(f"{name}.dim", F(2, 3, 4, layout="t"), -1),
+            sample(f"{name}.dim", F(), 0),
+        ]
+        found += [
+            sample(f"{name}.other", F(3, 4), F(4)),
+            sample(f"a{name}", F(3, 4), [0]),
+            sample(f"a{name}", F(3, 4)),
+            sample(f"a{name}", L(2, 3, 4), [0, 2], True),
+        ]
+        found += [
+            sample(f"arg{name}", F(3, 4)),
+            sample(f"arg{name}", F(3, 4), 1),
+            sample(f"arg{name}", T((5, 6), values="ties"), 0, True),
+        ]
+        found += [
+            sample(f"arg{name}", T((4, 6), values="special"), 1),
+            sample(name, B(3, 4)),
+            sample(name, L(3, 4)),
+            sample(f"arg{name}", F()),
+        ]
     found += [sample("aminmax", F(3, 4)), sample("aminmax", F(3, 4), dim=1, keepdim=True)]
     for name in ("var", "std", "var_mean", "std_mean"):
-        found += [sample(name, F(3, 4)), sample(name, F(3, 4), False), sample(f"{name}.dim", F(3, 4), [1]), sample(f"{name}.dim", F(3, 4), None, False, True)]
-        found += [sample(f"{name}.correction", F(3, 4), [0]), sample(f"{name}.correction", F(3, 4), [0, 1], correction=0, keepdim=True)]
-        found += [sample(f"{name}.correction", F(3, 1), [1]), sample(f"{name}.correction", F(3, 4), None, correction=2)]
+        found += [
+            sample(name, F(3, 4)),
+            sample(name, F(3, 4), False),
+            sample(f"{name}.dim", F(3, 4), [1]),
+            sample(f"{name}.dim", F(3, 4), None, False, True),
+        ]
+        found += [
+            sample(f"{name}.correction", F(3, 4), [0]),
+            sample(f"{name}.correction", F(3, 4), [0, 1], correction=0, keepdim=True),
+        ]
+        found += [
+            sample(f"{name}.correction", F(3, 1), [1]),
+            sample(f"{name}.correction", F(3, 4), None, correction=2),
+        ]
     for order in (2, 1, 0, 3, float("inf"), float("-inf"), 0.5):
         found.append(sample("linalg_vector_norm", F(3, 4), order, [1]))
-    found += [sample("linalg_vector_norm", F(3, 4)), sample("linalg_vector_norm", F(3, 4), 2, None, True, dtype=f64), sample("norm.Scalar", F(3, 4))]
-    found += [sample("norm.ScalarOpt_dim", F(3, 4), 2, [1]), sample("norm.ScalarOpt_dim", F(3, 4), None, [0], True), sample("norm.ScalarOpt_dtype", F(3, 4), 2, dtype=f64)]
-    found += [sample("norm.ScalarOpt_dim_dtype", F(3, 4), 2, [1], False, dtype=f64), sample("linalg_norm", F(3, 4)), sample("linalg_norm", F(3, 4), 2, [1])]
-    found += [sample("linalg_norm.ord_str", F(3, 4), "fro"), sample("median", F(3, 4)), sample("median.dim", F(3, 4), 1), sample("median.dim", F(3, 5), 0, True)]
+    found += [
+        sample("linalg_vector_norm", F(3, 4)),
+        sample("linalg_vector_norm", F(3, 4), 2, None, True, dtype=f64),
+        sample("norm.Scalar", F(3, 4)),
+    ]
+    found += [
+        sample("norm.ScalarOpt_dim", F(3, 4), 2, [1]),
+        sample("norm.ScalarOpt_dim", F(3, 4), None, [0], True),
+        sample("norm.ScalarOpt_dtype", F(3, 4), 2, dtype=f64),
+    ]
+    found += [
+        sample("norm.ScalarOpt_dim_dtype", F(3, 4), 2, [1], False, dtype=f64),
+        sample("linalg_norm", F(3, 4)),
+        sample("linalg_norm", F(3, 4), 2, [1]),
+    ]
+    found += [
+        sample("linalg_norm.ord_str", F(3, 4), "fro"),
+        sample("median", F(3, 4)),
+        sample("median.dim", F(3, 4), 1),
+        sample("median.dim", F(3, 5), 0, True),
+    ]
     return found
 
 
@@ -66,7 +160,7 @@ def products() -> list[Sample]:
 
 
 def indexing() -> list[Sample]:
-    low: dict[str, int] = {"low": -3, "high": 3}
+    low: dict[str, Any] = {"low": -3, "high": 3}
     return [
         sample("index.Tensor", F(3, 4), [L(2, **low)]), sample("index.Tensor", F(3, 4), [None, L(2, 5, **low)]), sample("index.Tensor", F(3, 4), [L(2, **low), L(2, **low)]),
         sample("index.Tensor", F(3, 4, 5), [L(2, 1, **low), None, L(3, **low)]), sample("index.Tensor", F(3, 4, 5), [None, L(2, 1, **low), L(3, **low)]), sample("index.Tensor", F(3, 4), [B(3, 4)]),

@@ -17,7 +17,14 @@ _ACTIVATIONS = (
     "relu", "relu6", "silu", "mish", "selu", "hardsigmoid", "hardswish", "gelu", "elu", "celu", "leaky_relu", "hardtanh",
     "log_sigmoid", "softplus", "hardshrink", "softshrink",
 )  # fmt: skip
-_LAYOUTS = (T((3, 4)), T((2, 3, 4), layout="t"), T((2, 3, 4), layout="step"), T((3, 1, 4), layout="wide"), T(()), T((0, 3)))
+_LAYOUTS = (
+    T((3, 4)),
+    T((2, 3, 4), layout="t"),
+    T((2, 3, 4), layout="step"),
+    T((3, 1, 4), layout="wide"),
+    T(()),
+    T((0, 3)),
+)
 HALF = 4e-3
 
 
@@ -27,7 +34,8 @@ def _layouts(name: str, values: str) -> list[Sample]:
 
 def _types(name: str, values: str, types: tuple[str, ...]) -> list[Sample]:
     return [
-        sample(name, T((2, 5), dtype, "plain", values), _tolerance=HALF if dtype == "float16" else 2e-5) for dtype in types
+        sample(name, T((2, 5), dtype, "plain", values), _tolerance=HALF if dtype == "float16" else 2e-5)
+        for dtype in types
     ]
 
 
@@ -46,7 +54,9 @@ def unary() -> list[Sample]:
     for name in ("neg", "negative", *_ROUNDING, "bitwise_not"):
         floats = name != "bitwise_not"
         found += _layouts(name, "halves") if floats else []
-        found += _types(name, "halves", ("float64", "int64", "uint8") if floats else ("int64", "uint8", "bool"))
+        found += _types(
+            name, "halves", ("float64", "int64", "uint8") if floats else ("int64", "uint8", "bool")
+        )
     for name in _FLOAT_TESTS:
         found += _layouts(name, "special")
         if name not in ("frac",):
@@ -99,15 +109,43 @@ _TYPE_PAIRS = (
     ("float32", "float64"), ("int64", "float32"), ("int32", "int64"), ("uint8", "int8"), ("bool", "int64"), ("bool", "float32"),
     ("float16", "float32"), ("float16", "int64"), ("complex64", "float64"), ("int64", "int64"), ("float64", "int32"),
 )  # fmt: skip
-_BINARY = ("add.Tensor", "mul.Tensor", "sub.Tensor", "div.Tensor", "eq.Tensor", "lt.Tensor", "maximum", "fmax", "rsub.Tensor")
-_COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge", "not_equal", "less", "less_equal", "greater", "greater_equal")
+_BINARY = (
+    "add.Tensor",
+    "mul.Tensor",
+    "sub.Tensor",
+    "div.Tensor",
+    "eq.Tensor",
+    "lt.Tensor",
+    "maximum",
+    "fmax",
+    "rsub.Tensor",
+)
+_COMPARISONS = (
+    "eq",
+    "ne",
+    "lt",
+    "le",
+    "gt",
+    "ge",
+    "not_equal",
+    "less",
+    "less_equal",
+    "greater",
+    "greater_equal",
+)
 _BITS = ("bitwise_and", "bitwise_or", "bitwise_xor", "__and__", "__or__", "__xor__")
-_SHIFTS = (("bitwise_left_shift", "Tensor_Scalar"), ("bitwise_right_shift", "Tensor_Scalar"), ("__lshift__", "Scalar"), ("__rshift__", "Scalar"))
+_SHIFTS = (
+    ("bitwise_left_shift", "Tensor_Scalar"),
+    ("bitwise_right_shift", "Tensor_Scalar"),
+    ("__lshift__", "Scalar"),
+    ("__rshift__", "Scalar"),
+)
 
 
 def _pairs(name: str, values: str = "normal") -> list[Sample]:
     return [
-        sample(name, T(a.shape, a.dtype, a.layout, values), T(b.shape, b.dtype, b.layout, values)) for a, b in _PAIRS
+        sample(name, T(a.shape, a.dtype, a.layout, values), T(b.shape, b.dtype, b.layout, values))
+        for a, b in _PAIRS
     ]
 
 
@@ -116,7 +154,13 @@ def _promotions(name: str) -> list[Sample]:
     for first, second in _TYPE_PAIRS:
         if name == "sub.Tensor" and "bool" in (first, second):
             continue
-        if "complex" in first and name not in ("add.Tensor", "mul.Tensor", "sub.Tensor", "eq.Tensor", "div.Tensor"):
+        if "complex" in first and name not in (
+            "add.Tensor",
+            "mul.Tensor",
+            "sub.Tensor",
+            "eq.Tensor",
+            "div.Tensor",
+        ):
             continue
         for left, right in (((3, 4), (3, 4)), ((3, 4), ()), ((), (3, 4)), ((), ())):
             found.append(sample(name, T(left, first), T(right, second), _tolerance=HALF))
@@ -129,7 +173,16 @@ def binary() -> list[Sample]:
     for name in _BINARY:
         found += _pairs(name)
         found += _promotions(name) if name not in ("fmax", "rsub.Tensor") else []
-    for name in ("minimum", "fmin", "atan2", "hypot", "logaddexp", "logaddexp2", "copysign.Tensor", "heaviside"):
+    for name in (
+        "minimum",
+        "fmin",
+        "atan2",
+        "hypot",
+        "logaddexp",
+        "logaddexp2",
+        "copysign.Tensor",
+        "heaviside",
+    ):
         found += _pairs(name)[:5]
         found.append(sample(name, T((5, 5), values="special"), T((5, 5), values="special")))
     for name in ("maximum", "fmax", "add.Tensor", "div.Tensor", "eq.Tensor"):
@@ -151,14 +204,28 @@ def _numbers() -> list[Sample]:
     for name in ("add.Scalar", "sub.Scalar", "rsub.Scalar", "subtract.Scalar"):
         found += [sample(name, F(2, 3), 3, 2), sample(name, L(2, 3), 3, 2), sample(name, F(2, 3), 2.5, 0.5)]
     for name in ("add.Tensor", "sub.Tensor", "rsub.Tensor", "subtract.Tensor"):
-        found += [sample(name, F(2, 3), F(3), alpha=2), sample(name, L(2, 3), F(3), alpha=0.5), sample(name, L(2), L(2), alpha=3)]
+        found += [
+            sample(name, F(2, 3), F(3), alpha=2),
+            sample(name, L(2, 3), F(3), alpha=0.5),
+            sample(name, L(2), L(2), alpha=3),
+        ]
     for name in ("multiply", "divide", "true_divide", "copysign", "remainder", "fmod"):
         found += [sample(f"{name}.Scalar", F(3, 4), 2), sample(f"{name}.Scalar", F(3, 4), -1.5)]
     for name in _COMPARISONS:
-        found += [sample(f"{name}.Scalar", F(3, 4), 0), sample(f"{name}.Scalar", L(3, 4), 1), sample(f"{name}.Scalar", L(3, 4), 0.5)]
+        found += [
+            sample(f"{name}.Scalar", F(3, 4), 0),
+            sample(f"{name}.Scalar", L(3, 4), 1),
+            sample(f"{name}.Scalar", L(3, 4), 0.5),
+        ]
         found += [sample(f"{name}.Scalar", B(3, 4), True), sample(f"{name}.Tensor", L(3, 4), F(4))]
-    found += [sample("xlogy.Tensor", T((3, 4), values="positive"), T((4,), values="positive")), sample("xlogy.Scalar_Other", F(3), 2.0)]
-    found += [sample("add.Tensor", T((), "float64"), F(3)), sample("mul.Tensor", T((3,), "uint8", high=9), 300)]
+    found += [
+        sample("xlogy.Tensor", T((3, 4), values="positive"), T((4,), values="positive")),
+        sample("xlogy.Scalar_Other", F(3), 2.0),
+    ]
+    found += [
+        sample("add.Tensor", T((), "float64"), F(3)),
+        sample("mul.Tensor", T((3,), "uint8", high=9), 300),
+    ]
     return found
 
 
@@ -170,13 +237,28 @@ def _divisions() -> list[Sample]:
             found.append(sample(name, T((4, 5), first, low=-9, high=9), T((5,), first, low=-4, high=-1)))
     for mode in (None, "floor", "trunc"):
         for name in ("div", "divide"):
-            found.append(sample(f"{name}.Tensor_mode", L(4, 5, low=-20, high=20), L(5, low=1, high=7), rounding_mode=mode))
-            found.append(sample(f"{name}.Tensor_mode", L(4, 5, low=-20, high=20), L(5, low=-7, high=-1), rounding_mode=mode))
+            found.append(
+                sample(
+                    f"{name}.Tensor_mode", L(4, 5, low=-20, high=20), L(5, low=1, high=7), rounding_mode=mode
+                )
+            )
+            found.append(
+                sample(
+                    f"{name}.Tensor_mode",
+                    L(4, 5, low=-20, high=20),
+                    L(5, low=-7, high=-1),
+                    rounding_mode=mode,
+                )
+            )
             found.append(sample(f"{name}.Tensor_mode", F(4, 5), F(5), rounding_mode=mode))
             found.append(sample(f"{name}.Scalar_mode", L(4, 5, low=-20, high=20), 3, rounding_mode=mode))
             found.append(sample(f"{name}.Scalar_mode", F(4, 5), -0.7, rounding_mode=mode))
     found += [sample("floor_divide.Scalar", L(4, 5), 2), sample("floor_divide.Scalar", F(4, 5), 0.3)]
-    found += [sample("floor_divide", L(4, 5), 2), sample("remainder.Scalar", L(4, 5), 3), sample("fmod.Scalar", L(4, 5), 3)]
+    found += [
+        sample("floor_divide", L(4, 5), 2),
+        sample("remainder.Scalar", L(4, 5), 3),
+        sample("fmod.Scalar", L(4, 5), 3),
+    ]
     found.append(sample("div.Tensor", F(3), T((3,), values="special")))
     return found
 
@@ -184,10 +266,20 @@ def _divisions() -> list[Sample]:
 def _bits() -> list[Sample]:
     found: list[Sample] = []
     for name in _BITS:
-        found += [sample(f"{name}.Tensor", B(3, 4), B(4)), sample(f"{name}.Tensor", L(3, 4), L(3, 1)), sample(f"{name}.Scalar", L(3, 4), 3)]
-        found += [sample(f"{name}.Tensor", B(3, 4, layout="swap"), B(3, 4, layout="swap")), sample(f"{name}.Scalar", B(3, 4), True)]
+        found += [
+            sample(f"{name}.Tensor", B(3, 4), B(4)),
+            sample(f"{name}.Tensor", L(3, 4), L(3, 1)),
+            sample(f"{name}.Scalar", L(3, 4), 3),
+        ]
+        found += [
+            sample(f"{name}.Tensor", B(3, 4, layout="swap"), B(3, 4, layout="swap")),
+            sample(f"{name}.Scalar", B(3, 4), True),
+        ]
     for name, number in _SHIFTS:
-        found += [sample(f"{name}.Tensor", L(3, 4, low=0), L(4, low=0, high=3)), sample(f"{name}.{number}", L(3, 4, low=0), 2)]
+        found += [
+            sample(f"{name}.Tensor", L(3, 4, low=0), L(4, low=0, high=3)),
+            sample(f"{name}.{number}", L(3, 4, low=0), 2),
+        ]
     found.append(sample("gcd", L(3, 4, low=-30, high=30), L(4, low=-30, high=30)))
     return found
 
@@ -198,11 +290,24 @@ def _powers() -> list[Sample]:
         found.append(sample("pow.Tensor_Scalar", T((3, 4), values="positive"), exponent))
     for exponent in (0, 2, 3, 2.5):
         found.append(sample("pow.Tensor_Scalar", L(3, 4, low=1), exponent))
-    found += [sample("pow.Tensor_Scalar", F(2, 3, 4, layout="t"), 2), sample("pow.Tensor_Scalar", T((3,), "float16"), 2, _tolerance=HALF)]
-    found += [sample("pow.Scalar", 2, F(3, 4)), sample("pow.Scalar", 2.0, L(3, 4)), sample("pow.Scalar", 10000.0, F(8))]
+    found += [
+        sample("pow.Tensor_Scalar", F(2, 3, 4, layout="t"), 2),
+        sample("pow.Tensor_Scalar", T((3,), "float16"), 2, _tolerance=HALF),
+    ]
+    found += [
+        sample("pow.Scalar", 2, F(3, 4)),
+        sample("pow.Scalar", 2.0, L(3, 4)),
+        sample("pow.Scalar", 10000.0, F(8)),
+    ]
     found += [sample("pow.Scalar", 2, L(3, 4, low=0)), sample("pow.Scalar", 2, L(3, 4))]
-    found += [sample("pow.Tensor_Tensor", T((3, 4), values="positive"), F(4)), sample("pow.Tensor_Tensor", L(3, 4), L(4))]
-    found += [sample("float_power.Tensor_Scalar", T((3,), values="positive"), 1.5), sample("float_power.Tensor_Tensor", L(3, low=1), L(3))]
+    found += [
+        sample("pow.Tensor_Tensor", T((3, 4), values="positive"), F(4)),
+        sample("pow.Tensor_Tensor", L(3, 4), L(4)),
+    ]
+    found += [
+        sample("float_power.Tensor_Scalar", T((3,), values="positive"), 1.5),
+        sample("float_power.Tensor_Tensor", L(3, low=1), L(3)),
+    ]
     return found
 
 
@@ -235,9 +340,20 @@ def ternary() -> list[Sample]:
         sample("allclose", F(3, 4), F(3, 4)),
     ]
     for name in ("clamp", "clip"):
-        found += [sample(name, F(3, 4), -0.5, 0.5), sample(name, F(3, 4), 0), sample(name, L(3, 4), None, 2), sample(name, L(3, 4), 0.5)]
-        found += [sample(name, T((3, 4), values="special"), -1.0, 1.0), sample(name, F(2, 3, 4, layout="t"), 0.0, None)]
-        found += [sample(f"{name}.Tensor", F(3, 4), F(4), F(3, 1)), sample(f"{name}.Tensor", F(3, 4), None, T((), "float64"))]
+        found += [
+            sample(name, F(3, 4), -0.5, 0.5),
+            sample(name, F(3, 4), 0),
+            sample(name, L(3, 4), None, 2),
+            sample(name, L(3, 4), 0.5),
+        ]
+        found += [
+            sample(name, T((3, 4), values="special"), -1.0, 1.0),
+            sample(name, F(2, 3, 4, layout="t"), 0.0, None),
+        ]
+        found += [
+            sample(f"{name}.Tensor", F(3, 4), F(4), F(3, 1)),
+            sample(f"{name}.Tensor", F(3, 4), None, T((), "float64")),
+        ]
     for bound in ("min", "max"):
         found += [sample(f"clamp_{bound}", F(3, 4), 0.1), sample(f"clamp_{bound}", L(3, 4), 1)]
         found.append(sample(f"clamp_{bound}.Tensor", F(3, 4), F(4)))

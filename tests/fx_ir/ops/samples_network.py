@@ -13,8 +13,18 @@ POSITIVE = "positive"
 def norms() -> list[Sample]:
     found: list[Sample] = []
     for name in ("softmax.int", "log_softmax.int", "_safe_softmax"):
-        found += [sample(name, F(3, 4), -1), sample(name, F(2, 3, 4), 1), sample(name, F(3, 4), 0, f64), sample(name, F(2, 3, 4, layout="t"), 2), sample(name, F(), 0)]
-        found += [sample(name, T((3, 4), "float16"), -1, _tolerance=HALF), sample(name, T((3, 4), "float16"), -1, f32, _tolerance=HALF), sample(name, L(3, 4), 1, f32)]
+        found += [
+            sample(name, F(3, 4), -1),
+            sample(name, F(2, 3, 4), 1),
+            sample(name, F(3, 4), 0, f64),
+            sample(name, F(2, 3, 4, layout="t"), 2),
+            sample(name, F(), 0),
+        ]
+        found += [
+            sample(name, T((3, 4), "float16"), -1, _tolerance=HALF),
+            sample(name, T((3, 4), "float16"), -1, f32, _tolerance=HALF),
+            sample(name, L(3, 4), 1, f32),
+        ]
     for name in ("_softmax", "_log_softmax"):
         found += [sample(name, F(3, 4), 1, False)]
     found += [

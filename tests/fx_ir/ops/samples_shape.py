@@ -95,10 +95,25 @@ def creation() -> list[Sample]:
         sample("fill.Tensor", L(3, 4), F()), sample("zero", F(2, 3, layout="t")),
     ]  # fmt: skip
     for name in ("zeros_like", "ones_like"):
-        found += [sample(name, F(2, 3, 4, layout="t")), sample(name, F(3, 4, layout="step")), sample(name, F(3, 4), dtype=b8)]
-        found += [sample(name, F(3, 2, 4, layout="wide")), sample(name, F(2, 3, 4, 5), memory_format=last), sample(name, L())]
-    found += [sample("empty_like", F(2, 3, layout="t"), _compare="strides"), sample("full_like", F(2, 3, layout="t"), 7)]
-    found += [sample("full_like", L(2, 3), 1.5, dtype=f32), sample("new_zeros", L(2), [3, 4]), sample("new_ones", F(2), [3], dtype=b8)]
+        found += [
+            sample(name, F(2, 3, 4, layout="t")),
+            sample(name, F(3, 4, layout="step")),
+            sample(name, F(3, 4), dtype=b8),
+        ]
+        found += [
+            sample(name, F(3, 2, 4, layout="wide")),
+            sample(name, F(2, 3, 4, 5), memory_format=last),
+            sample(name, L()),
+        ]
+    found += [
+        sample("empty_like", F(2, 3, layout="t"), _compare="strides"),
+        sample("full_like", F(2, 3, layout="t"), 7),
+    ]
+    found += [
+        sample("full_like", L(2, 3), 1.5, dtype=f32),
+        sample("new_zeros", L(2), [3, 4]),
+        sample("new_ones", F(2), [3], dtype=b8),
+    ]
     found += [sample("new_full", F(2), [2, 2], 4), sample("new_empty", F(2), [2, 2], _compare="strides")]
     found += [sample("new_empty_strided", F(2), [2, 3], [1, 2], _compare="strides")]
     return found
@@ -108,7 +123,7 @@ def joining() -> list[Sample]:
     return [
         sample("cat", [F(2, 3), F(4, 3)]), sample("cat", [F(2, 3), F(2, 1)], 1), sample("cat", [F(2, 3), L(2, 3)], -1), sample("cat", [F(0), F(2, 3)]),
         sample("cat", [F(2, 3, layout="t"), F(2, 3, layout="t")]), sample("concat", [F(2), F(3)]), sample("concatenate", [F(2), F(3)]),
-        sample("cat", [F(2, 3, 4, 5, layout="last"), F(2, 1, 4, 5, layout="last")], 1), sample("stack", [F(2, 3), F(2, 3)]),
+        sample("cat", [F(2, 3, 4, 5, layout="last"), F(2, 2, 4, 5, layout="last")], 1), sample("stack", [F(2, 3), F(2, 3)]),
         sample("stack", [F(2, 3), L(2, 3)], -1), sample("stack", [F(2, 3, layout="t"), F(2, 3)], 1), sample("stack", [F(), F()]),
         sample("hstack", [F(2), F(3)]), sample("hstack", [F(2, 3), F(2, 1)]), sample("vstack", [F(3), F(2, 3)]), sample("column_stack", [F(3), F(3, 2)]),
         sample("hstack", [F(), F()]), sample("repeat", F(2, 3), [2, 1]), sample("repeat", F(3), [2, 2]), sample("repeat", F(2, 3, layout="t"), [1, 2]),

@@ -58,7 +58,9 @@ class Sample:
         return OPS[self.op]
 
 
-def sample(op: str, *args: Any, _compare: str = "values strides", _tolerance: float = 2e-5, **kwargs: Any) -> Sample:
+def sample(
+    op: str, *args: Any, _compare: str = "values strides", _tolerance: float = 2e-5, **kwargs: Any
+) -> Sample:
     return Sample(f"aten::{op}", args, kwargs, _compare, _tolerance)
 
 
@@ -116,7 +118,9 @@ def realise(value: Any, rng: np.random.Generator) -> Any:
 def arguments(call: Sample) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Arrays and numbers for a call, the same at each request."""
     rng = np.random.default_rng(zlib.crc32(str(call).encode()))
-    return tuple([realise(arg, rng) for arg in call.args]), {key: realise(arg, rng) for key, arg in call.kwargs.items()}
+    return tuple([realise(arg, rng) for arg in call.args]), {
+        key: realise(arg, rng) for key, arg in call.kwargs.items()
+    }
 
 
 def strides_of(array: Array) -> tuple[int, ...]:
@@ -147,14 +151,18 @@ def describe(value: Any) -> Any:
     return value
 
 
-def bound(call: Sample, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+def bound(
+    call: Sample, args: tuple[Any, ...], kwargs: Mapping[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """All arguments of the operator, defaults included."""
     return call.operator.bind(args, kwargs)
 
 
 def leaves(result: Any) -> list[Any]:
     """The results as a flat list."""
-    return [leaf for item in result for leaf in leaves(item)] if isinstance(result, (list, tuple)) else [result]
+    return (
+        [leaf for item in result for leaf in leaves(item)] if isinstance(result, (list, tuple)) else [result]
+    )
 
 
 def significant(shape: Sequence[int], strides: Sequence[int]) -> tuple[int, ...]:

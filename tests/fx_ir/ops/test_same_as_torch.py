@@ -11,7 +11,16 @@ from fx_ir import dtypes, fake_context
 from fx_ir.meta import TensorMeta
 from fx_ir.ops import OPS
 from tests.fx_ir.ops.all_samples import BY_OPERATOR, NOT_SAMPLED
-from tests.fx_ir.ops.sampling import Sample, arguments, bound, describe, is_contiguous, leaves, significant, strides_of
+from tests.fx_ir.ops.sampling import (
+    Sample,
+    arguments,
+    bound,
+    describe,
+    is_contiguous,
+    leaves,
+    significant,
+    strides_of,
+)
 
 torch = pytest.importorskip("torch")
 pytestmark = [pytest.mark.torch, pytest.mark.filterwarnings("ignore")]
@@ -66,7 +75,9 @@ def test_schema_is_parsed_as_torch_parses_it(name: str) -> None:
     theirs = torch_overload(name)._schema
     ours = OPS[name].schema
     assert [argument.name for argument in ours.arguments] == [argument.name for argument in theirs.arguments]
-    assert [argument.kwarg_only for argument in ours.arguments] == [argument.kwarg_only for argument in theirs.arguments]
+    assert [argument.kwarg_only for argument in ours.arguments] == [
+        argument.kwarg_only for argument in theirs.arguments
+    ]
     assert [argument.is_mutated for argument in ours.arguments] == [
         argument.alias_info is not None and argument.alias_info.is_write for argument in theirs.arguments
     ]
@@ -83,7 +94,9 @@ def same_meta(meta: Any, result: Any, call: Sample) -> None:
         return
     assert meta.dtype.name == str(result.dtype).removeprefix("torch.")
     assert len(meta.shape) == result.ndim
-    assert all(isinstance(size, Wild) or size == other for size, other in zip(meta.shape, result.shape, strict=True))
+    assert all(
+        isinstance(size, Wild) or size == other for size, other in zip(meta.shape, result.shape, strict=True)
+    )
     if call.compare != "values" and not any(isinstance(size, Wild) for size in meta.shape):
         shape = tuple(result.shape)
         if is_contiguous(shape, result.stride()):
@@ -112,7 +125,9 @@ def same_values(array: Any, result: Any, call: Sample) -> None:
 def test_same_as_torch(name: str) -> None:
     for call in BY_OPERATOR[name]:
         args, kwargs = arguments(call)
-        expected = torch_overload(name)(*to_torch(args), **{key: to_torch(value) for key, value in kwargs.items()})
+        expected = torch_overload(name)(
+            *to_torch(args), **{key: to_torch(value) for key, value in kwargs.items()}
+        )
         results = leaves(expected)[:1] if call.compare == "first" else leaves(expected)
         full, keywords = bound(call, args, kwargs)
         try:

@@ -1,0 +1,263 @@
+"""Recurrent networks: whole sequences and single cells."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from fx_ir.meta import Size, TensorMeta
+from fx_ir.ops.arrays import Array, as_array
+from fx_ir.ops.attention import dropout as drop
+from fx_ir.ops.matmul import check_same_dtype, linear
+from fx_ir.ops.registry import register
+from fx_ir.ops.reshape import same
+from fx_ir.ops.unary import sigmoid
+
+State = tuple[Array, ...]
+# (input's part of the gates, hidden's part of the gates, state) -> new state; the first item is the output
+Step = Callable[[Array, Array, State], State]
+
+
+# --- steps -----------------------------------------------------------------------------------------------------------
+
+
+def _lstm_step(seen: Array, kept: Array, state: State) -> State:
+    gates = seen + kept
+    into, forget, cell, out = np.split(gates, 4, axis=-1)
+    memory = sigmoid(forget) * state[1] + sigmoid(into) * np.tanh(cell)
+    return as_array(sigmoid(out) * np.tanh(memory)), as_array(memory)
+
+
+def _gru_step(seen: Array, kept: Array, state: State) -> State:
+    reset_in, update_in, new_in = np.split(seen, 3, axis=-1)
+    reset_kept, update_kept, new_kept = np.split(kept, 3, axis=-1)
+    reset = sigmoid(as_array(reset_in + reset_kept))
+    update = sigmoid(as_array(update_in + update_kept))
+    new = np.tanh(new_in + reset * new_kept)
+    return (as_array((state[0] - new) * update + new),)
+
+
+def _tanh_step(seen: Array, kept: Array, state: State) -> State:
+    return (as_array(np.tanh(seen + kept)),)
+
+
+def _relu_step(seen: Array, kept: Array, state: State) -> State:
+    return (as_array(np.maximum(seen + kept, 0)),)
+
+
+# --- sequences -------------------------------------------------------------------------------------------------------
+
+
+def _direction(
+    input: Array, state: State, weights: Sequence[Array], has_biases: bool, step: Step, backward: bool
+) -> tuple[Array, State]:
+    """One layer in one direction over (length, batch, features)."""
+    bias_in, bias_kept = (weights[2], weights[3]) if has_biases else (None, None)
+    projection = weights[-1] if len(weights) == (5 if has_biases else 3) else None
+    seen = linear(input, weights[0], bias_in)
+    length = input.shape[0]
+    outputs: list[Any] = [None] * length
+    for time in range(length - 1, -1, -1) if backward else range(length):
+        state = step(seen[time], linear(state[0], weights[1], bias_kept), state)
+        if projection is not None:
+            state = (linear(state[0], projection), *state[1:])
+        outputs[time] = state[0]
+    width = state[0].shape[-1]
+    return np.stack(outputs) if outputs else np.zeros((0, input.shape[1], width), input.dtype), state
+
+
+def run(
+    step: Step,
+    input: Array,
+    states: Sequence[Array],
+    params: Sequence[Array],
+    has_biases: bool,
+    num_layers: int,
+    dropout: float,
+    train: bool,
+    bidirectional: bool,
+    batch_first: bool,
+) -> tuple[Array, list[Array]]:
+    """All layers; the output and the last states of every layer and direction."""
+    if batch_first:
+        input = input.swapaxes(0, 1)
+    directions = 2 if bidirectional else 1
+    per = len(params) // (num_layers * directions)
+    last: list[list[Array]] = [[] for _ in states]
+    for layer in range(num_layers):
+        outputs = []
+        for side in range(directions):
+            place = layer * directions + side
+            weights = params[place * per : (place + 1) * per]
+            output, state = _direction(
+                input, tuple([one[place] for one in states]), weights, has_biases, step, side == 1
+            )
+            outputs.append(output)
+            for kept, value in zip(last, state, strict=True):
+                kept.append(value)
+        input = outputs[0] if directions == 1 else np.concatenate(outputs, axis=-1)
+        if dropout and train and layer < num_layers - 1:
+            input = drop(input, dropout, True)
+    ends = [np.stack(kept) for kept in last]
+    return (input.swapaxes(0, 1) if batch_first else input), ends
+
+
+# --- fake rules ------------------------------------------------------------------------------------------------------
+
+
+def _fake_run(
+    input: TensorMeta,
+    states: Sequence[TensorMeta],
+    params: Sequence[TensorMeta],
+    bidirectional: bool,
+    batch_first: bool,
+) -> TensorMeta:
+    if input.ndim != 3:
+        raise RuntimeError(f"RNN: Expected input to be 3D, got {input.ndim}D instead")
+    check_same_dtype(input, *states, *params)
+    features = params[0].shape[1]
+    if not same(input.shape[-1], features) and input.shape[-1] != features:
+        raise RuntimeError(
+            f"input.size(-1) must be equal to input_size. Expected {features}, got {input.shape[-1]}"
+        )
+    batch_dim = 0 if batch_first else 1
+    if not same(input.shape[batch_dim], states[0].shape[1]) and input.shape[batch_dim] != states[0].shape[1]:
+        raise RuntimeError(
+            f"Expected hidden size {list(states[0].shape)} to agree with the batch of input {list(input.shape)}"
+        )
+    width: Size = states[0].shape[-1] * (2 if bidirectional else 1)
+    shape = (*input.shape[:-1], width)
+    if batch_first:
+        strides = lambda: (width, shape[0] * width, 1)  # noqa: E731
+        return TensorMeta(shape, input.dtype, input.device, strides)
+    return TensorMeta(shape, input.dtype, input.device)
+
+
+def _plain(meta: TensorMeta) -> TensorMeta:
+    return TensorMeta(meta.shape, meta.dtype, meta.device)
+
+
+def _fake_lstm(
+    input: TensorMeta,
+    hx: Sequence[TensorMeta],
+    params: Sequence[TensorMeta],
+    has_biases: bool,
+    num_layers: int,
+    dropout: float,
+    train: bool,
+    bidirectional: bool,
+    batch_first: bool,
+) -> tuple[TensorMeta, ...]:
+    return _fake_run(input, hx, params, bidirectional, batch_first), _plain(hx[0]), _plain(hx[1])
+
+
+def _lstm(
+    input: Array, hx: Sequence[Array], params: Sequence[Array], *options: Any
+) -> tuple[Array, Array, Array]:
+    output, (hidden, memory) = run(_lstm_step, input, hx, params, *options)
+    return output, hidden, memory
+
+
+def _fake_simple(
+    input: TensorMeta,
+    hx: TensorMeta,
+    params: Sequence[TensorMeta],
+    has_biases: bool,
+    num_layers: int,
+    dropout: float,
+    train: bool,
+    bidirectional: bool,
+    batch_first: bool,
+) -> tuple[TensorMeta, ...]:
+    return _fake_run(input, [hx], params, bidirectional, batch_first), _plain(hx)
+
+
+def _simple(step: Step) -> Callable[..., tuple[Array, Array]]:
+    def kernel(input: Array, hx: Array, params: Sequence[Array], *options: Any) -> tuple[Array, Array]:
+        output, (hidden,) = run(step, input, [hx], params, *options)
+        return output, hidden
+
+    return kernel
+
+
+# --- cells -----------------------------------------------------------------------------------------------------------
+
+
+def _check_cell(input: TensorMeta, hidden: TensorMeta, w_ih: TensorMeta) -> None:
+    check_same_dtype(input, hidden, w_ih)
+    if not same(input.shape[-1], w_ih.shape[1]) and input.shape[-1] != w_ih.shape[1]:
+        raise RuntimeError(
+            f"input has inconsistent input_size: got {input.shape[-1]} expected {w_ih.shape[1]}"
+        )
+
+
+def _fake_lstm_cell(
+    input: TensorMeta, hx: Sequence[TensorMeta], w_ih: TensorMeta, *rest: Any
+) -> tuple[TensorMeta, TensorMeta]:
+    _check_cell(input, hx[0], w_ih)
+    return _plain(hx[0]), _plain(hx[1])
+
+
+def _lstm_cell(
+    input: Array,
+    hx: Sequence[Array],
+    w_ih: Array,
+    w_hh: Array,
+    b_ih: Array | None = None,
+    b_hh: Array | None = None,
+) -> State:
+    return _lstm_step(linear(input, w_ih, b_ih), linear(hx[0], w_hh, b_hh), tuple(hx))
+
+
+def _fake_cell(input: TensorMeta, hx: TensorMeta, w_ih: TensorMeta, *rest: Any) -> TensorMeta:
+    _check_cell(input, hx, w_ih)
+    return _plain(hx)
+
+
+def _cell(step: Step) -> Callable[..., Array]:
+    def kernel(
+        input: Array,
+        hx: Array,
+        w_ih: Array,
+        w_hh: Array,
+        b_ih: Array | None = None,
+        b_hh: Array | None = None,
+    ) -> Array:
+        return step(linear(input, w_ih, b_ih), linear(hx, w_hh, b_hh), (hx,))[0]
+
+    return kernel
+
+
+def _declare() -> None:
+    options = (
+        "bool has_biases, int num_layers, float dropout, bool train, bool bidirectional, bool batch_first"
+    )
+    weights = "Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None"
+    register(
+        f"aten::lstm.input(Tensor input, Tensor[] hx, Tensor[] params, {options}) -> (Tensor, Tensor, Tensor)",
+        fake=_fake_lstm,
+        kernel=_lstm,
+        random=True,
+    )
+    register(
+        f"aten::lstm_cell(Tensor input, Tensor[] hx, {weights}) -> (Tensor, Tensor)",
+        fake=_fake_lstm_cell,
+        kernel=_lstm_cell,
+    )
+    for name, step in (("gru", _gru_step), ("rnn_tanh", _tanh_step), ("rnn_relu", _relu_step)):
+        register(
+            f"aten::{name}.input(Tensor input, Tensor hx, Tensor[] params, {options}) -> (Tensor, Tensor)",
+            fake=_fake_simple,
+            kernel=_simple(step),
+            random=True,
+        )
+        register(
+            f"aten::{name}_cell(Tensor input, Tensor hx, {weights}) -> Tensor",
+            fake=_fake_cell,
+            kernel=_cell(step),
+        )
+
+
+_declare()
