@@ -92,7 +92,8 @@ def _plan(frame: Frame, kind: type, name: str) -> Plan:
     else:
         return _get_by_function_or_hook, (getattribute, hook)
     if hook is None or (type(hook) is FunctionType and slot(frame, kind, "__getattr__") is None):
-        return plan
+        # an opaque hook: C calls it as part of the look-up
+        return plan if hook is None or plan[0] is not _get_module else NATIVE_PLAN
     if plan[0] is _get_native:
         return _get_native_or_hook, (native_getter, hook)
     return _get_or_hook, (plan, hook)
