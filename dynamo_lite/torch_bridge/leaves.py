@@ -48,11 +48,21 @@ def bridged(inner: TensorFunction) -> TensorFunction:
             }
         return inner.lower(args, kwargs)
 
+    returned = getattr(torch.return_types, inner.__name__.rstrip("*"), None)
+    if returned is not None:
+        return TensorFunction(
+            inner.__qualname__, lambda args, kwargs: _named(returned, lower(args, kwargs)), inner.__doc__
+        )
     if inner.__name__ not in _ANSWERED and not inner.__qualname__.endswith("__get__"):
         return TensorFunction(inner.__qualname__, lower, inner.__doc__)
     return TensorFunction(
         inner.__qualname__, lambda args, kwargs: to_torch(lower(args, kwargs)), inner.__doc__
     )
+
+
+def _named(cls: Any, result: Any) -> Any:
+    """Several results under PyTorch's names for them (``.values``, ``.indices``)."""
+    return cls(result) if type(result) is tuple and len(result) == cls.n_fields else result
 
 
 def enter(callable_: Any, function: TensorFunction) -> None:

@@ -34,16 +34,18 @@ _COMPUTED: Final = frozenset({"T", "mT", "mH", "H", "data", "real", "imag"})
 _SETS_MODE: Final = frozenset({id(torch._C._set_grad_enabled)})
 
 
-class _Inference(torch.no_grad):
+class _Inference:
     """``torch.inference_mode``: what CPython runs under it computes on fakes; only the gradient mode matters."""
 
     def __init__(self, on: bool) -> None:
-        super().__init__()
         self.on = on
 
     def __enter__(self) -> None:
-        self.prev = torch.is_grad_enabled()
-        torch.set_grad_enabled(self.prev and not self.on)
+        self.before = torch.is_grad_enabled()
+        torch._C._set_grad_enabled(self.before and not self.on)
+
+    def __exit__(self, *exc: object) -> None:
+        torch._C._set_grad_enabled(self.before)
 
 
 class ExportMode(TorchFunctionMode):

@@ -78,6 +78,8 @@ def wrap(value: Any) -> Any:
         return shell_of(value)
     if kind is tuple or kind is list:
         return kind([wrap(item) for item in value])
+    if issubclass(kind, tuple) and hasattr(kind, "n_fields"):
+        return kind([wrap(item) for item in value])
     return value
 
 
