@@ -318,6 +318,6 @@ def _residue(p: IntExpr) -> tuple[IntExpr, int, int] | None:
     if base is None or base.op != "%":
         return None
     q, divisor = base.args
-    if isinstance(q, IntExpr) and isinstance(divisor, IntExpr) and divisor.is_const:
+    if isinstance(q, IntExpr) and isinstance(divisor, IntExpr) and divisor.is_const and divisor.const > 0:
         return q, divisor.const, -p.const
     return None

@@ -190,6 +190,8 @@ def _remainder(x: Interval, y: Interval) -> Interval:
     (a, b), (c, d) = x, y
     if c is not None and c >= 0:
         c = max(c, 1)
+        if d is not None and d < c:
+            return ALL  # the divisor is 0: no value
         if a is not None and b is not None and a >= 0 and b < c:
             return a, b
         tops = [

@@ -82,6 +82,11 @@ def test_what_is_settled() -> None:
         assert _known(*facts).settle(parse_bool(question)) is expected, (facts, question)
 
 
+def test_a_divisor_of_zero_settles_nothing_and_breaks_nothing() -> None:
+    known = _known("a % 2 == 0")
+    assert known.settle(parse_bool("a % 0 == 0")) is None
+
+
 def test_a_copy_is_separate() -> None:
     known = _known("a <= b")
     twin = known.copy()
