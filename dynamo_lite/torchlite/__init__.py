@@ -12,6 +12,7 @@ from typing import Any
 
 from dynamo_lite.lowering.table import FUNCTIONS
 from dynamo_lite.torchlite import eager
+from dynamo_lite.torchlite._tensor import Tensor
 from dynamo_lite.torchlite.grad_mode import (
     enable_grad,
     inference_mode,
@@ -40,7 +41,6 @@ from dynamo_lite.torchlite.random import (
     seed,
     set_rng_state,
 )
-from dynamo_lite.torchlite.tensor import Tensor
 from dynamo_lite.torchlite.toplevel import (
     _assert,
     _check,

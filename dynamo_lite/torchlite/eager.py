@@ -10,7 +10,8 @@ import numpy as np
 
 from dynamo_lite import dispatch
 from dynamo_lite.lowering import modes
-from dynamo_lite.torchlite.tensor import Tensor, describe, wrap
+from dynamo_lite.torchlite._tensor import Tensor, describe, wrap
+from dynamo_lite.torchlite.random import Generator
 from fx_ir import fake_context
 from fx_ir.errors import KERNEL_MISSING
 from fx_ir.ops.registry import OPS, Operator
@@ -24,6 +25,8 @@ def _native(value: Any) -> Any:
     """An argument as kernels take it."""
     if isinstance(value, Tensor):
         return value._array
+    if isinstance(value, Generator):
+        return value.stream
     if type(value) in (list, tuple):
         return [_native(item) for item in value]
     return value
@@ -56,7 +59,9 @@ _CHECKED: Final[set[Any]] = set()
 
 
 def check(op: Operator, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
-    """Applies the fake rule for its errors, which are PyTorch's."""
+    """Applies the fake rule for its errors, which are PyTorch's. (One written by a user need not know them.)"""
+    if op.namespace != "aten":
+        return
     with fake_context.activate(_Eager()), contextlib.suppress(_NoSize):
         op.fake(*_described(args), **{name: _described(value) for name, value in kwargs.items()})
 
@@ -107,7 +112,10 @@ def run(op: Operator, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
         raise KERNEL_MISSING(op=op, backend="torchlite")
     try:
         with np.errstate(all="ignore"):
-            result = kernel(*natives, **kwargs) if kwargs else kernel(*natives)
+            if kwargs:
+                result = kernel(*natives, **{name: _native(value) for name, value in kwargs.items()})
+            else:
+                result = kernel(*natives)
     except Exception as error:
         check(op, args, kwargs)
         if isinstance(error, ValueError):  # NumPy's word for what PyTorch calls a RuntimeError

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dynamo_lite.torchlite.tensor import Tensor, _legacy_array, wrap
+from dynamo_lite.torchlite._tensor import Tensor, _legacy_array, wrap
 from fx_ir.dtypes import DType, bool_, float16, float32, float64, int32, int64, uint8
 
 

@@ -12,9 +12,9 @@ from dynamo_lite import dispatch
 from dynamo_lite.fake import FakeTensor
 from dynamo_lite.lowering.access import FAKE, register_access
 from dynamo_lite.lowering.table import install_methods
+from dynamo_lite.torchlite._tensor import Tensor, describe, wrap
 from dynamo_lite.torchlite.ops import ops
 from dynamo_lite.torchlite.schema import infer_schema
-from dynamo_lite.torchlite.tensor import Tensor, describe, wrap
 from fx_ir import fake_context
 from fx_ir.meta import TensorMeta
 from fx_ir.ops.registry import OPS, Operator, add_operator, find, infer, register_tensor_type
@@ -65,6 +65,9 @@ class _MetaRecorder:
 
     def fake_of(self, value: Any) -> Any:
         return MetaTensor(_description(value))
+
+    def looked(self, what: str) -> None:
+        """A fake rule may look at everything."""
 
     def check(self, condition: Any, message: str | None = None) -> None:
         fake_context.current().env.check(condition, message)
@@ -158,11 +161,11 @@ def _declare(text: str, function: Callable[..., Any]) -> Operator:
     return add_operator(operator)
 
 
-_RULES: Final[dict[str, Callable[..., Any]]] = {}
+_RULES: Final[dict[Operator, Callable[..., Any]]] = {}
 
 
 def _run_fake(operator: Operator, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
-    rule = _RULES.get(operator.qualified)
+    rule = _RULES.get(operator)
     if rule is None:
         returns = operator.schema.returns
         if returns:
@@ -263,7 +266,7 @@ def register_fake(op: Any, func: Callable[..., Any] | None = None, /, *, lib: An
     def enter(rule: Callable[..., Any]) -> Callable[..., Any]:
         if name not in OPS:
             raise RuntimeError(f"operator {name} does not exist")
-        _RULES[find(name).qualified] = rule
+        _RULES[find(name)] = rule
         return rule
 
     return enter if func is None else enter(func)

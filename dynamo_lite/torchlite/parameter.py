@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from dynamo_lite.torchlite.tensor import Tensor, _set_requires_grad
+from dynamo_lite.torchlite._tensor import Tensor, _set_requires_grad
 
 
 class Parameter(Tensor):

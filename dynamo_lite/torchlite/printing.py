@@ -10,7 +10,7 @@ import numpy as np
 from fx_ir.dtypes import bool_, get_default_dtype, int64
 
 if TYPE_CHECKING:
-    from dynamo_lite.torchlite.tensor import Tensor
+    from dynamo_lite.torchlite._tensor import Tensor
 
 _PREFIX: Final = "tensor("
 Array = np.ndarray[Any, Any]

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from dynamo_lite.torchlite.tensor import Tensor, wrap
+from dynamo_lite.torchlite._tensor import Tensor, wrap
 from dynamo_lite.torchlite.types import device as device_type
 from fx_ir import rng
 from fx_ir.ops.registry import register_generator_type

@@ -8,7 +8,7 @@ import typing
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final, Optional, Union, get_args, get_origin
 
-from dynamo_lite.torchlite.tensor import Tensor
+from dynamo_lite.torchlite._tensor import Tensor
 from fx_ir.dtypes import Device, DType
 
 _BASES: Final[dict[Any, str]] = {

@@ -12,10 +12,10 @@ from dynamo_lite.fake import FakeTensor, is_fake
 from dynamo_lite.library import register_library
 from dynamo_lite.lowering.access import FAKE, register_access
 from dynamo_lite.lowering.table import install_methods
+from dynamo_lite.torchlite._tensor import Tensor, describe, make, wrap
 from dynamo_lite.torchlite.eager import write
 from dynamo_lite.torchlite.nn.module import Module
 from dynamo_lite.torchlite.parameter import Parameter
-from dynamo_lite.torchlite.tensor import Tensor, describe, make, wrap
 from fx_ir.backend import register_backend
 from fx_ir.dtypes import Device, DType, Layout, MemoryFormat
 from fx_ir.errors import KERNEL_MISSING

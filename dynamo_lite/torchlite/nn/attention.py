@@ -126,16 +126,16 @@ def multi_head_attention_forward(
         attn_mask, key_padding_mask = _pad_mask(attn_mask), _pad_mask(key_padding_mask)
     mask = _merged_mask(attn_mask, key_padding_mask, batch, num_heads)
     dropout_p = dropout_p if training else 0.0
-    weights = None
+    shown: Any = None
     if need_weights:
-        output, weights = _weighted(q, k, v, mask, dropout_p)
-        weights = weights.mean(dim=1) if average_attn_weights else weights
+        output, shown = _weighted(q, k, v, mask, dropout_p)
+        shown = shown.mean(dim=1) if average_attn_weights else shown
     else:
         output = _attention(q, k, v, mask, dropout_p, is_causal)
     output = _linear(output.permute(2, 0, 1, 3).contiguous().flatten(2), out_proj_weight, out_proj_bias)
     if batched:
-        return output, weights
-    return output.squeeze(1), None if weights is None else weights.squeeze(0)
+        return output, shown
+    return output.squeeze(1), None if shown is None else shown.squeeze(0)
 
 
 def _heads(x: Any, heads: int, width: int) -> Any:

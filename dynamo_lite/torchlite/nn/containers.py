@@ -8,9 +8,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Any
 
+from dynamo_lite.torchlite._tensor import Tensor
 from dynamo_lite.torchlite.nn.module import Module
 from dynamo_lite.torchlite.parameter import Parameter
-from dynamo_lite.torchlite.tensor import Tensor
 
 
 def _position(index: Any, length: int) -> str:

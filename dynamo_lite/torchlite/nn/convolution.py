@@ -23,6 +23,7 @@ class _Conv(Module):
 
     rank: int = 0
     transposed: bool = False
+    output_padding: tuple[int, ...] = ()
     weight: Any
     bias: Any
 
@@ -81,6 +82,8 @@ class _Conv(Module):
             text += f", padding={self.padding}"
         if self.dilation != (1,) * self.rank:
             text += f", dilation={self.dilation}"
+        if any(self.output_padding):
+            text += f", output_padding={self.output_padding}"
         if self.groups != 1:
             text += f", groups={self.groups}"
         if self.bias is None:

@@ -6,12 +6,12 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
+from dynamo_lite.torchlite._tensor import Tensor
 from dynamo_lite.torchlite.nn import hooks
 from dynamo_lite.torchlite.nn.hooks import GLOBAL_FORWARD, GLOBAL_FORWARD_PRE, Hook, RemovableHandle
 from dynamo_lite.torchlite.nn.state import State
 from dynamo_lite.torchlite.nn.tree import Tree
 from dynamo_lite.torchlite.parameter import Buffer, Parameter
-from dynamo_lite.torchlite.tensor import Tensor
 
 Self = TypeVar("Self", bound="Module")
 

@@ -185,7 +185,10 @@ class Upsample(Module):
     ) -> None:
         super().__init__()
         self.size = size
-        self.scale_factor = scale_factor
+        self.scale_factor: Any = None
+        if scale_factor is not None:
+            several = isinstance(scale_factor, tuple)
+            self.scale_factor = tuple(map(float, scale_factor)) if several else float(scale_factor)
         self.mode = mode
         self.align_corners = align_corners
 
@@ -207,6 +210,9 @@ class Unfold(Module):
 
     def forward(self, input: Any) -> Any:
         return F.unfold(input, self.kernel_size, self.dilation, self.padding, self.stride)
+
+    def extra_repr(self) -> str:
+        return f"kernel_size={self.kernel_size}, dilation={self.dilation}, padding={self.padding}, stride={self.stride}"
 
 
 class PixelShuffle(Module):

@@ -6,10 +6,10 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping, MutableMapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from dynamo_lite.torchlite._tensor import Tensor
 from dynamo_lite.torchlite.grad_mode import no_grad
 from dynamo_lite.torchlite.nn.hooks import Hooks, RemovableHandle, add
 from dynamo_lite.torchlite.parameter import Parameter
-from dynamo_lite.torchlite.tensor import Tensor
 
 if TYPE_CHECKING:
     from dynamo_lite.torchlite.nn.module import Module

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from dynamo_lite.torchlite.tensor import Tensor
+from dynamo_lite.torchlite._tensor import Tensor
 
 if TYPE_CHECKING:
     from dynamo_lite.torchlite.nn.module import Module

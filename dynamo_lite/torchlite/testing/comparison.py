@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 
 from dynamo_lite.lowering.table import FUNCTIONS
-from dynamo_lite.torchlite.tensor import Tensor, wrap
+from dynamo_lite.torchlite._tensor import Tensor, wrap
 from fx_ir.dtypes import DType, float32, promote_types
 
 # (rtol, atol) by dtype, those of torch.testing.

@@ -8,8 +8,8 @@ from typing import Any
 
 import dynamo_lite.torchlite  # noqa: F401  the tensors that are described here
 from dynamo_lite import dispatch
+from dynamo_lite.torchlite._tensor import Tensor, describe
 from dynamo_lite.torchlite.library import MetaTensor
-from dynamo_lite.torchlite.tensor import Tensor, describe
 from fx_ir import fake_context
 from fx_ir.meta import TensorMeta
 from fx_ir.ops.registry import Operator, infer

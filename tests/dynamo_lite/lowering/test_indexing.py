@@ -92,9 +92,11 @@ def test_writing_is_numpys(parts: tuple[tuple[str, Any], ...], number: bool) -> 
 
 def test_views_are_views() -> None:
     x = torch.arange(6).reshape(2, 3)
-    for index in (0, slice(1, None), None, ..., (slice(None), 1), ()):
+    views: list[Any] = [0, slice(1, None), None, ..., (slice(None), 1), ()]
+    copies: list[Any] = [[0], torch.tensor([True, False]), True]
+    for index in views:
         assert np.shares_memory(x[index].numpy(), x.numpy()), index
-    for index in ([0], torch.tensor([True, False]), True):
+    for index in copies:
         assert not np.shares_memory(x[index].numpy(), x.numpy()), index
 
 

@@ -18,7 +18,7 @@ pytestmark = [pytest.mark.torch, needs_torch]
 def _net(torch: Any) -> Any:
     nn = torch.nn
 
-    class Net(nn.Module):  # type: ignore[misc, name-defined]
+    class Net(nn.Module):  # type: ignore[misc]
         def __init__(self) -> None:
             super().__init__()
             self.first = nn.Linear(3, 4)
@@ -38,12 +38,24 @@ def _net(torch: Any) -> Any:
     return fill(torch, Net())
 
 
+def assign(owner: Any, name: str, value: Any) -> Any:
+    """``setattr`` as an expression."""
+    setattr(owner, name, value)
+    return owner
+
+
+def drop(owner: Any, name: str) -> Any:
+    """``delattr`` as an expression."""
+    delattr(owner, name)
+    return owner
+
+
 def _with_net(body: Any) -> Snippet:
     return lambda torch: body(torch, _net(torch))
 
 
 def _raises_in_init(torch: Any, assign: Any) -> Any:
-    class Broken(torch.nn.Module):  # type: ignore[misc, name-defined]
+    class Broken(torch.nn.Module):  # type: ignore[misc]
         def __init__(self) -> None:
             assign(self)
 
@@ -78,17 +90,17 @@ STRUCTURE: dict[str, Snippet] = {
     "missing attribute": _with_net(lambda t, m: m.nonsense),
     "repr": _with_net(lambda t, m: repr(m)),
     "dir": _with_net(lambda t, m: [n for n in ("first", "scale", "steps", "forward") if n in dir(m)]),
-    "delete": _with_net(lambda t, m: (delattr(m, "scale"), hasattr(m, "scale"))[1]),
-    "replace by None": _with_net(lambda t, m: (setattr(m, "scale", None), m.scale, list(m.state_dict()))[1:]),
-    "tensor as parameter": _with_net(lambda t, m: setattr(m, "scale", t.ones(1))),
-    "int as module": _with_net(lambda t, m: setattr(m, "first", 3)),
-    "int as buffer": _with_net(lambda t, m: setattr(m, "steps", 3)),
-    "buffer assigned": _with_net(lambda t, m: (setattr(m, "steps", t.ones(1)), m.state_dict()["steps"])[1]),
+    "delete": _with_net(lambda t, m: (drop(m, "scale"), hasattr(m, "scale"))[1]),
+    "replace by None": _with_net(lambda t, m: (assign(m, "scale", None), m.scale, list(m.state_dict()))[1:]),
+    "tensor as parameter": _with_net(lambda t, m: assign(m, "scale", t.ones(1))),
+    "int as module": _with_net(lambda t, m: assign(m, "first", 3)),
+    "int as buffer": _with_net(lambda t, m: assign(m, "steps", 3)),
+    "buffer assigned": _with_net(lambda t, m: (assign(m, "steps", t.ones(1)), m.state_dict()["steps"])[1]),
     "parameter over buffer": _with_net(
-        lambda t, m: (setattr(m, "steps", t.nn.Parameter(t.ones(1))), list(m._buffers))[1]
+        lambda t, m: (assign(m, "steps", t.nn.Parameter(t.ones(1))), list(m._buffers))[1]
     ),
     "attribute becomes module": _with_net(
-        lambda t, m: (setattr(m, "x", 1), setattr(m, "x", t.nn.ReLU()), "x" in m.__dict__)[2]
+        lambda t, m: (assign(m, "x", 1), assign(m, "x", t.nn.ReLU()), "x" in m.__dict__)[2]
     ),
     "register twice": _with_net(lambda t, m: m.register_buffer("first", t.ones(1))),
     "register dotted": _with_net(lambda t, m: m.register_buffer("a.b", t.ones(1))),
@@ -96,14 +108,12 @@ STRUCTURE: dict[str, Snippet] = {
     "register number": _with_net(lambda t, m: m.register_buffer("n", 3)),
     "add_module": _with_net(lambda t, m: m.add_module("n", 3)),
     "before init: parameter": lambda t: _raises_in_init(
-        t, lambda m: setattr(m, "p", t.nn.Parameter(t.ones(1)))
+        t, lambda m: assign(m, "p", t.nn.Parameter(t.ones(1)))
     ),
-    "before init: module": lambda t: _raises_in_init(t, lambda m: setattr(m, "p", t.nn.ReLU())),
+    "before init: module": lambda t: _raises_in_init(t, lambda m: assign(m, "p", t.nn.ReLU())),
     "no forward": lambda t: t.nn.Module()(1),
     "arguments": lambda t: t.nn.Module(1),
-    "zero_grad": _with_net(
-        lambda t, m: (setattr(m.scale, "grad", t.ones(1)), m.zero_grad(), m.scale.grad)[2]
-    ),
+    "zero_grad": _with_net(lambda t, m: (assign(m.scale, "grad", t.ones(1)), m.zero_grad(), m.scale.grad)[2]),
     "deepcopy": _with_net(
         lambda t, m: (lambda c: (c.first is c.shared, c.scale is m.scale, c(t.ones(1, 3))))(copy.deepcopy(m))
     ),
