@@ -105,7 +105,11 @@ def compare(expected: Any, given: Any) -> str:
         elif not torch.equal(a, b):
             if not torch.allclose(a, b, atol=1e-4, rtol=1e-4, equal_nan=True):
                 return f"leaf {index}: differs by {(a - b).abs().max().item():.2g}"
-            verdict = "close" if not torch.equal(torch.isnan(a), torch.isnan(b)) or (a - b).abs().nan_to_num().max() else verdict
+            verdict = (
+                "close"
+                if not torch.equal(torch.isnan(a), torch.isnan(b)) or (a - b).abs().nan_to_num().max()
+                else verdict
+            )
     return verdict
 
 
@@ -128,7 +132,11 @@ def run_at(model: Any, program: Any, name: str, size: tuple[int, int] | None) ->
         verdict = found if found == "close" else verdict
     state = program.state_dict()
     for key, tensor in eager.state_dict().items():
-        if key in state and not torch.equal(tensor, state[key]) and not torch.allclose(tensor.float(), state[key].float(), atol=1e-4, equal_nan=True):
+        if (
+            key in state
+            and not torch.equal(tensor, state[key])
+            and not torch.allclose(tensor.float(), state[key].float(), atol=1e-4, equal_nan=True)
+        ):
             return f"state {key} differs"
     return verdict
 
@@ -155,13 +163,22 @@ def attempt(name: str, setting: str, peer: bool, repeat: int, debug: bool) -> Ou
         given = dynamic_shapes(spec, args, kwargs, dl.Dim.DYNAMIC)
     try:
         program, outcome.cold_ms, outcome.warm_ms = timed(
-            lambda: dl.export(model, copy.deepcopy(args), copy.deepcopy(kwargs), dynamic_shapes=given, strict=mode == "strict"), repeat
+            lambda: dl.export(
+                model,
+                copy.deepcopy(args),
+                copy.deepcopy(kwargs),
+                dynamic_shapes=given,
+                strict=mode == "strict",
+            ),
+            repeat,
         )
         outcome.exports = True
         outcome.nodes = len(list(program.graph.nodes))
         outcome.guards = [f"{guard.expr}  at {guard.location}" for guard in program.guards]
         for size in (None, *(OTHER_SIZES if shapes == "dynamic" else ())):
-            outcome.equal["example" if size is None else f"{size[0]}x{size[1]}"] = checked(model, program, name, size)
+            outcome.equal["example" if size is None else f"{size[0]}x{size[1]}"] = checked(
+                model, program, name, size
+            )
     except Exception as error:
         outcome.error = f"{type(error).__name__}: {error}"
         if debug:
@@ -181,14 +198,18 @@ def checked(model: Any, program: Any, name: str, size: tuple[int, int] | None) -
         return f"{type(error).__name__}: {str(error)[:200]}"
 
 
-def time_peer(outcome: Outcome, model: Any, args: Any, kwargs: Any, spec: Any, strict: bool, dynamic: bool) -> None:
+def time_peer(
+    outcome: Outcome, model: Any, args: Any, kwargs: Any, spec: Any, strict: bool, dynamic: bool
+) -> None:
     """``torch.export.export`` in the same setting: the second of two runs."""
     given = dynamic_shapes(spec, args, kwargs, torch.export.Dim.DYNAMIC) if dynamic else None
     try:
         for _ in range(2):
             torch._dynamo.reset()
             begin = time.perf_counter()
-            torch.export.export(model, copy.deepcopy(args), copy.deepcopy(kwargs), dynamic_shapes=given, strict=strict)
+            torch.export.export(
+                model, copy.deepcopy(args), copy.deepcopy(kwargs), dynamic_shapes=given, strict=strict
+            )
             outcome.peer_ms = (time.perf_counter() - begin) * 1000
     except Exception as error:
         outcome.peer_error = f"{type(error).__name__}: {str(error)[:80]}"
@@ -197,9 +218,15 @@ def time_peer(outcome: Outcome, model: Any, args: Any, kwargs: Any, spec: Any, s
 def show(outcome: Outcome, guards: bool) -> None:
     """One line, and the reason where there is one."""
     verdicts = " ".join(f"{size}:{verdict}" for size, verdict in outcome.equal.items())
-    ratio = f" peer {outcome.peer_ms:8.0f} ms 1/{outcome.peer_ms / outcome.warm_ms:.0f}" if outcome.peer_ms == outcome.peer_ms else ""
+    ratio = (
+        f" peer {outcome.peer_ms:8.0f} ms 1/{outcome.peer_ms / outcome.warm_ms:.0f}"
+        if outcome.peer_ms == outcome.peer_ms
+        else ""
+    )
     mark = "ok " if outcome.good else "BAD"
-    print(f"{mark} {outcome.model:28s} {outcome.setting:18s} {outcome.warm_ms:7.1f} ms (cold {outcome.cold_ms:6.0f}){ratio} {outcome.nodes:4d} nodes {len(outcome.guards)} guards {verdicts}")
+    print(
+        f"{mark} {outcome.model:28s} {outcome.setting:18s} {outcome.warm_ms:7.1f} ms (cold {outcome.cold_ms:6.0f}){ratio} {outcome.nodes:4d} nodes {len(outcome.guards)} guards {verdicts}"
+    )
     if outcome.error:
         print("    " + outcome.error.replace("\n", "\n    ")[:900])
     if guards:

@@ -151,7 +151,11 @@ def _or(default: bool) -> Callable[[Any], bool]:
 
 def _known(expected: bool) -> Callable[[Any], bool]:
     def decide(condition: Any) -> bool:
-        return sym.statically_known(condition) is expected if isinstance(condition, SymBool) else bool(condition) is expected
+        return (
+            sym.statically_known(condition) is expected
+            if isinstance(condition, SymBool)
+            else bool(condition) is expected
+        )
 
     return decide
 

@@ -86,10 +86,15 @@ class _Scratch:
     def call(self, op: Operator, args: Arguments, kwargs: Keywords) -> Any:
         if op.is_inplace:
             return args[0]
-        return self._fakes(infer(op, tuple(map(_meta, args)), {name: _meta(value) for name, value in kwargs.items()}))
+        return self._fakes(
+            infer(op, tuple(map(_meta, args)), {name: _meta(value) for name, value in kwargs.items()})
+        )
 
     def fake_of(self, value: Any) -> Any:
         return value if type(value) is TorchFake else self.fake(describe(value))
+
+    def looked(self, what: str) -> None:
+        """The rule may look: what it says of the results is asked again of other inputs."""
 
     def check(self, condition: Any, message: Any = None) -> None:
         fake_context.current().env.check(condition, message)

@@ -36,13 +36,12 @@ def to_ours(spec: Any) -> Any:
     if isinstance(spec, Mapping):
         return {key: to_ours(value) for key, value in spec.items()}
     if isinstance(spec, Sequence) and not isinstance(spec, str):
-        return type(spec)(map(to_ours, spec)) if type(spec) in (list, tuple) else [to_ours(one) for one in spec]
+        found = [to_ours(one) for one in spec]
+        return tuple(found) if isinstance(spec, tuple) else found
     return spec
 
 
 def _collection(given: Any) -> ShapesCollection:
     made = ShapesCollection()
-    made._by_id = {
-        identity: (given, to_ours(spec)) for identity, spec in given._shapes.items()
-    }
+    made._by_id = {identity: (given, to_ours(spec)) for identity, spec in given._shapes.items()}
     return made

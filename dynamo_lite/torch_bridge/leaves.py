@@ -43,9 +43,7 @@ def bridged(inner: TensorFunction) -> TensorFunction:
                 args = tuple([types[type(v)](v) if type(v) in types else v for v in args])
                 break
         if kwargs:
-            kwargs = {
-                name: types[type(v)](v) if type(v) in types else v for name, v in kwargs.items()
-            }
+            kwargs = {name: types[type(v)](v) if type(v) in types else v for name, v in kwargs.items()}
         return inner.lower(args, kwargs)
 
     returned = getattr(torch.return_types, inner.__name__.rstrip("*"), None)
@@ -84,7 +82,7 @@ def _missing(qualname: str, name: str) -> TensorFunction:
     return REGISTRY.get(f"{qualname}*") or lazy(f"{qualname}*", name)
 
 
-_NAMESPACES: Final = (
+_NAMESPACES: Final[tuple[tuple[Any, Mapping[str, TensorFunction], str], ...]] = (
     (torch._C._VariableFunctions, FUNCTIONS, "torch"),
     (torch._C._nn, NN_FUNCTIONS, "nn"),
     (torch._C._linalg, {}, "linalg"),
@@ -99,7 +97,9 @@ _UNTOUCHED: Final = frozenset({
 })  # fmt: skip
 
 
-def _namespace(space: Any, known: Mapping[str, TensorFunction], prefix: str) -> Iterable[tuple[Any, TensorFunction]]:
+def _namespace(
+    space: Any, known: Mapping[str, TensorFunction], prefix: str
+) -> Iterable[tuple[Any, TensorFunction]]:
     for name in dir(space):
         found = getattr(space, name)
         if name.startswith("__") or not callable(found):

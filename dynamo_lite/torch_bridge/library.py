@@ -111,5 +111,3 @@ class Library:
         from dynamo_lite.torch_bridge.shell import Shell
 
         return value.__dict__["fake"] if type(value) is Shell else value
-
-

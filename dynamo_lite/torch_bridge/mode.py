@@ -12,8 +12,8 @@ from types import CellType, FunctionType, MethodWrapperType
 from typing import TYPE_CHECKING, Any, Final
 
 import torch
-from torch.autograd.function import Function
 from torch._ops import OpOverload, OpOverloadPacket
+from torch.autograd.function import Function
 from torch.overrides import TorchFunctionMode
 from torch.utils import _pytree as theirs
 
@@ -88,7 +88,9 @@ def _attribute(func: Any, args: tuple[Any, ...]) -> Any:
 
 
 def _name(func: Any) -> str:
-    owner = getattr(func, "__module__", None) or getattr(getattr(func, "__objclass__", None), "__name__", "torch")
+    owner = getattr(func, "__module__", None) or getattr(
+        getattr(func, "__objclass__", None), "__name__", "torch"
+    )
     return f"{owner}.{getattr(func, '__name__', func)}"
 
 
@@ -109,7 +111,7 @@ def _without_overrides(function: FunctionType) -> Callable[..., Any]:
         copy = FunctionType(function.__code__, scope, function.__name__, function.__defaults__, cells)
         copy.__kwdefaults__ = function.__kwdefaults__
         known = _COPIES[id(function)] = (function, copy)
-    return known[1]  # type: ignore[no-any-return]
+    return known[1]
 
 
 def _cell(cell: CellType) -> CellType:
@@ -126,15 +128,15 @@ def _patched() -> Iterator[None]:
     before = [(owner, name, getattr(owner, name)) for owner, name, _ in PATCHED]
     apply = Function.__dict__["apply"]
     answered = ANSWERS[id(apply.__func__)]
-    Function.apply = classmethod(_from_native(answered))  # type: ignore[assignment, method-assign]
-    inference, torch._C._InferenceMode = torch._C._InferenceMode, _Inference  # type: ignore[misc, assignment]
+    Function.apply = classmethod(_from_native(answered))
+    inference, torch._C._InferenceMode = torch._C._InferenceMode, _Inference
     try:
         for owner, name, answer in PATCHED:
             setattr(owner, name, _from_native(answer))
         yield
     finally:
-        Function.apply = apply  # type: ignore[method-assign]
-        torch._C._InferenceMode = inference  # type: ignore[misc]
+        Function.apply = apply
+        torch._C._InferenceMode = inference
         for owner, name, original in before:
             setattr(owner, name, original)
 

@@ -32,7 +32,7 @@ def _refused(self: Any) -> Any:
 class TorchSymInt(SymInt, torch.SymInt):
     """A symbolic integer."""
 
-    node = property(_refused)  # type: ignore[assignment]
+    node = property(_refused)
     __slots__ = ()
 
     def __sym_float__(self) -> Any:
@@ -48,7 +48,7 @@ class TorchSymInt(SymInt, torch.SymInt):
 class TorchSymFloat(SymFloat, torch.SymFloat):
     """A symbolic float."""
 
-    node = property(_refused)  # type: ignore[assignment]
+    node = property(_refused)
     __slots__ = ()
 
     def __sym_max__(self, other: Any) -> Any:
@@ -64,7 +64,7 @@ class TorchSymFloat(SymFloat, torch.SymFloat):
 class TorchSymBool(SymBool, torch.SymBool):
     """A symbolic condition."""
 
-    node = property(_refused)  # type: ignore[assignment]
+    node = property(_refused)
     __slots__ = ()
 
     def __sym_not__(self) -> Any:
@@ -80,7 +80,7 @@ def _plain(function: Callable[..., Any]) -> Callable[..., Any]:
     return lambda self, *args: function(float(self), *args)
 
 
-TorchSymInt.__sym_sqrt__ = TorchSymFloat.__sym_sqrt__ = _square_root  # type: ignore[method-assign, assignment]
+TorchSymInt.__sym_sqrt__ = TorchSymFloat.__sym_sqrt__ = _square_root
 for _name in ("acos", "asin", "atan", "cos", "cosh", "sin", "sinh", "tan", "tanh", "log2"):
     for _class in (TorchSymInt, TorchSymFloat):
         setattr(_class, f"__sym_{_name}__", _plain(getattr(math, _name)))

@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 import builtins
-from types import BuiltinFunctionType, CodeType, FunctionType, MethodDescriptorType, ModuleType, WrapperDescriptorType
+from types import (
+    BuiltinFunctionType,
+    CodeType,
+    FunctionType,
+    MethodDescriptorType,
+    ModuleType,
+    WrapperDescriptorType,
+)
 from typing import Any, Final
 
 import torch
@@ -15,9 +22,9 @@ from dynamo_lite.strict import traced
 from dynamo_lite.strict.machine.attributes import VIRTUAL
 from dynamo_lite.strict.machine.frame import Frame
 from dynamo_lite.strict.machine.items import _setitem as set_item
+from dynamo_lite.strict.policy.origins import Origins
 from dynamo_lite.strict.policy.tracing import TracePolicy, user_location
 from dynamo_lite.strict.transaction import Transaction
-from dynamo_lite.strict.policy.origins import Origins
 from dynamo_lite.torch_bridge import numbers
 from dynamo_lite.torch_bridge.answers import _KEPT as _ANSWERED
 from dynamo_lite.torch_bridge.answers import ANSWERS, answer_shapes

@@ -114,7 +114,7 @@ def _unflatten_dynamic(cls: type[Any], children: list[Any], filled: list[str]) -
     for name in filled:
         kind = getattr(caches, name or "DynamicLayer")
         layer = kind.__new__(kind)
-        layer.__init__() if kind is caches.DynamicLayer else caches.CacheLayerMixin.__init__(layer)  # type: ignore[misc]
+        layer.__init__() if kind is caches.DynamicLayer else caches.CacheLayerMixin.__init__(layer)
         if name:
             layer.keys, layer.values = next(rest), next(rest)
             layer.dtype, layer.device = layer.keys.dtype, layer.keys.device

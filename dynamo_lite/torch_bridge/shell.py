@@ -33,13 +33,13 @@ class Shell(torch.Tensor):
     def __torch_dispatch__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         raise REACHED_DISPATCHER(name=str(func), location=where())
 
-    def __repr__(self) -> str:  # type: ignore[override]
+    def __repr__(self) -> str:
         return repr(self.__dict__["fake"])
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         raise NO_MEMORY(what="pickling", location=where())
 
-    def __dlpack__(self, *args: Any, **kwargs: Any) -> Any:  # type: ignore[override]
+    def __dlpack__(self, *args: Any, **kwargs: Any) -> Any:
         raise NO_MEMORY(what="__dlpack__", location=where())
 
     def __hash__(self) -> int:
@@ -51,7 +51,9 @@ def shell_of(fake: TorchFake) -> Shell:
     known = getattr(fake, "shell", None)
     if known is None:
         meta = fake.meta
-        made: Any = torch.Tensor._make_wrapper_subclass(Shell, (0,) * len(meta.shape), dtype=TORCH_DTYPES[meta.dtype])
+        made: Any = torch.Tensor._make_wrapper_subclass(
+            Shell, (0,) * len(meta.shape), dtype=TORCH_DTYPES[meta.dtype]
+        )
         made.__dict__["fake"] = fake
         known = fake.shell = made
     return known
@@ -87,7 +89,9 @@ def call(function: TensorFunction, args: tuple[Any, ...], kwargs: Mapping[str, A
     """Calls a tensor function from native code, under PyTorch's gradient mode as it is now."""
     set_grad_enabled(torch.is_grad_enabled())
     plain = tuple([unwrap(value) for value in args])
-    return wrap(function.lower(plain, {name: unwrap(value) for name, value in kwargs.items()} if kwargs else kwargs))
+    return wrap(
+        function.lower(plain, {name: unwrap(value) for name, value in kwargs.items()} if kwargs else kwargs)
+    )
 
 
 def _method(function: TensorFunction) -> Callable[..., Any]:
