@@ -10,14 +10,16 @@ that the collector does not track (dicts of plain values, bytearrays, arrays) ar
 from __future__ import annotations
 
 import array
+import contextlib
 import gc
 import types
 from collections import OrderedDict, deque
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final
 
-from dynamo_lite.strict.machine.slots import MISSING, dict_of, lookup, mro_of
+from dynamo_lite.strict.machine.slots import MISSING, dict_of, lookup, mro_of, plain_dict
 from fx_ir.provenance import Became, Effect, EffectKind
 from solver.errors import Location
 
@@ -171,10 +173,8 @@ def _save_cell(cell: Any, key: Any) -> Callable[[], None]:
         if old is not MISSING:
             cell.cell_contents = old
             return
-        try:
+        with contextlib.suppress(ValueError):
             del cell.cell_contents
-        except ValueError:
-            pass
 
     return restore
 
@@ -188,19 +188,10 @@ def _save_attribute(obj: Any, name: str) -> Callable[[], None]:
         return _save_dict_object(obj, attribute)
     if attribute is not MISSING and lookup(type(attribute), "__set__") is not MISSING:
         return _save_descriptor(obj, attribute)
-    namespace = _instance_dict(obj)
+    namespace = plain_dict(obj)
     if namespace is None:
         return lambda: None  # the write itself will fail
     return _save_dict(namespace, None)
-
-
-def _instance_dict(obj: Any) -> dict[str, Any] | None:
-    for base in mro_of(type(obj)):
-        getset = dict_of(base).get("__dict__")
-        if type(getset) is types.GetSetDescriptorType:
-            found = getset.__get__(obj)
-            return found if isinstance(found, dict) else None
-    return None
 
 
 def _save_class_attribute(cls: Any, name: str) -> Callable[[], None]:
@@ -217,10 +208,8 @@ def _save_class_attribute(cls: Any, name: str) -> Callable[[], None]:
         if old is not MISSING:
             type.__setattr__(cls, name, old)
         elif in_type or name in dict_of(cls):
-            try:
+            with contextlib.suppress(AttributeError):
                 type.__delattr__(cls, name)
-            except AttributeError:
-                pass
 
     return restore
 
@@ -248,10 +237,8 @@ def _save_descriptor(obj: Any, descriptor: Any) -> Callable[[], None]:
         if old is not MISSING:
             kind.__set__(descriptor, obj, old)
             return
-        try:
+        with contextlib.suppress(AttributeError):
             kind.__delete__(descriptor, obj)
-        except AttributeError:
-            pass
 
     return restore
 

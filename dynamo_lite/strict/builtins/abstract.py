@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import _abc
+import _abc  # type: ignore[import-not-found]
 import abc
 import collections.abc
 from types import FunctionType
@@ -24,7 +24,7 @@ def _plain(cls: Any) -> bool:
     if lookup(type(cls), "__subclasscheck__") is not _SUBCLASS_CHECK:
         return False
     hook = lookup(cls, "__subclasshook__")
-    function = hook.__func__ if type(hook) is classmethod else None
+    function = hook.__func__ if type(hook) is classmethod else hook
     if type(function) is FunctionType and function.__code__.co_filename not in _PURE_FILES:
         return False
     return all(_plain(each) for each in type.__subclasses__(cls) if issubclass(type(each), abc.ABCMeta))

@@ -13,8 +13,8 @@ from dynamo_lite.strict.machine.attributes import VIRTUAL
 from dynamo_lite.strict.machine.calls import CALLERS, Kwargs, native
 from dynamo_lite.strict.machine.frame import Frame, GeneratorFrame
 from dynamo_lite.strict.machine.generators import NO_DEFAULT, delegate_of, resume_next, suspended
-from dynamo_lite.strict.machine.iteration import SEQUENCE_ITERATOR, SequenceProxy, collect
-from dynamo_lite.strict.machine.routine import Routine
+from dynamo_lite.strict.machine.iteration import SEQUENCE_ITERATOR, SequenceProxy, _itself, collect
+from dynamo_lite.strict.machine.routine import Routine, call
 from dynamo_lite.strict.machine.view import view_of
 
 
@@ -79,8 +79,7 @@ def sequence_reduce(frame: Frame, iterator: Any, /) -> Routine:
     held = state[1][0]
     if isinstance(held, SequenceProxy):
         state = (state[0], (held.obj,), *state[2:])
-    return state
-    yield
+    return (yield call(_itself, state))
 
 
 # --- attributes of generators: those of the frame behind them

@@ -154,7 +154,11 @@ _RUN_CODE = _RunCode()
 class _Holder:
     """What a frame asks of its function where there is none: the closure."""
 
-    __slots__ = ("__builtins__", "__closure__", "__name__", "__qualname__")
+    def __init__(self, code: CodeType, closure: tuple[CellType, ...], names: dict[str, Any]) -> None:
+        self.__closure__ = closure
+        self.__name__ = code.co_name
+        self.__qualname__ = code.co_qualname
+        self.__builtins__ = names
 
 
 def run_code(frame: Frame, fn: Any, args: tuple[Any, ...], kwargs: Kwargs) -> Frame:
@@ -162,12 +166,8 @@ def run_code(frame: Frame, fn: Any, args: tuple[Any, ...], kwargs: Kwargs) -> Fr
     code = code_for(source, frame.policy)
     made = new_frame(code, code.blank.copy(), namespace, frame)
     if closure:
-        holder = _Holder()
-        holder.__closure__ = closure
-        holder.__name__ = holder.__qualname__ = source.co_name
         found = namespace["__builtins__"]
-        holder.__builtins__ = found.__dict__ if isinstance(found, ModuleType) else found
-        made.function = holder
+        made.function = _Holder(source, closure, found.__dict__ if isinstance(found, ModuleType) else found)
     if not source.co_flags & 2:
         made.locals = local
     return made

@@ -99,10 +99,10 @@ def _generic(wrapper: Any, act: Any) -> None:
     replaces(wrapper)(routine)
 
 
-for _wrapper in (object.__setattr__, type.__setattr__):
-    _generic(_wrapper, attributes.set_generic)
-for _wrapper in (object.__delattr__, type.__delattr__):
-    _generic(_wrapper, attributes.del_generic)
+_generic(object.__setattr__, attributes.set_generic)
+_generic(type.__setattr__, attributes.set_generic)
+_generic(object.__delattr__, attributes.del_generic)
+_generic(type.__delattr__, attributes.del_generic)
 
 
 @replaces(property.__get__)

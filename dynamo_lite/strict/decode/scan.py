@@ -130,7 +130,7 @@ def _varint(data: Iterator[int]) -> int:
 def exception_entries(code: CodeType) -> list[tuple[int, int, int, int, bool]]:
     """(start, end, target, depth, push index) of each entry, in bytes."""
     data = iter(code.co_exceptiontable)
-    entries = []
+    entries: list[tuple[int, int, int, int, bool]] = []
     while True:
         try:
             start = _varint(data) * 2

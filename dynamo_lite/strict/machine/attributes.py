@@ -23,6 +23,7 @@ from dynamo_lite.strict.machine.slots import (
     info_of,
     lookup,
     mro_of,
+    plain_dict,
     slot,
 )
 
@@ -59,7 +60,7 @@ def get_attr(frame: Frame, obj: Any, name: str) -> Frame | None:
     following = plan[0](frame, obj, name, plan[1])
     if frame.policy is not None and following is None:
         frame.stack[-1] = frame.policy.load_attr(obj, name, frame.stack[-1])
-    return following  # type: ignore[no-any-return]
+    return following
 
 
 def _plan(frame: Frame, kind: type, name: str) -> Plan:
@@ -191,7 +192,7 @@ class _Probe:
     seen = classmethod(property(lambda cls: 1))  # type: ignore[arg-type, var-annotated]
 
 
-_CHAINS: Final = _Probe.seen == 1
+_CHAINS: Final[bool] = _Probe.seen in (1,)
 
 
 def _get_data_descriptor(frame: Frame, obj: Any, name: str, extra: Any) -> Frame | None:
@@ -203,20 +204,11 @@ def _get_data_descriptor(frame: Frame, obj: Any, name: str, extra: Any) -> Frame
 
 def _get_descriptor(frame: Frame, obj: Any, name: str, extra: Any) -> Frame | None:
     """A descriptor without ``__set__``: the instance dictionary goes first."""
-    namespace = _dict(obj)
+    namespace = plain_dict(obj)
     if namespace is not None and name in namespace:
         frame.stack.append(namespace[name])
         return None
     return _get_data_descriptor(frame, obj, name, extra)
-
-
-def _dict(obj: Any) -> dict[str, Any] | None:
-    for base in mro_of(type(obj)):
-        getset = dict_of(base).get("__dict__")
-        if type(getset) is types.GetSetDescriptorType:
-            found = getset.__get__(obj)
-            return found if isinstance(found, dict) else None
-    return None
 
 
 def _get_by_function(frame: Frame, obj: Any, name: str, getattribute: Any) -> Frame | None:
@@ -322,9 +314,9 @@ def _get_module(frame: Frame, module: Any, name: str, extra: None) -> Frame | No
     return None
 
 
-_this_class: Final = super.__dict__["__thisclass__"].__get__  # type: ignore[attr-defined]
-_self: Final = super.__dict__["__self__"].__get__  # type: ignore[attr-defined]
-_self_class: Final = super.__dict__["__self_class__"].__get__  # type: ignore[attr-defined]
+_this_class: Final = super.__dict__["__thisclass__"].__get__
+_self: Final = super.__dict__["__self__"].__get__
+_self_class: Final = super.__dict__["__self_class__"].__get__
 
 
 def _get_super(frame: Frame, obj: Any, name: str, extra: None) -> Frame | None:

@@ -59,13 +59,14 @@ def invoke(frame: Frame, fn: Any, args: tuple[Any, ...], kwargs: Kwargs) -> Fram
 INVOKE.append(invoke)
 
 
-def native(frame: Frame, fn: Any, args: tuple[Any, ...], kwargs: Kwargs) -> None:
+def native(frame: Frame, fn: Any, args: tuple[Any, ...], kwargs: Kwargs) -> Frame | None:
     """Calls what is not interpreted, by the policy where there is one."""
     policy = frame.policy
     if policy is None:
         frame.stack.append(fn(*args) if kwargs is None else fn(*args, **kwargs))
     else:
         frame.stack.append(policy.call_native(fn, args, kwargs or {}, frame))
+    return None
 
 
 def _call_object(frame: Frame, method: Any, obj: Any, args: tuple[Any, ...], kwargs: Kwargs) -> Routine:
@@ -147,7 +148,7 @@ def _bind_keywords(
     names = code.decoded.slot_names
     total = code.argcount + code.kwonly
     for key, value in kwargs.items():
-        if type(key) is not str and not isinstance(key, str):
+        if not issubclass(type(key), str):
             return False
         try:
             position = names.index(key, code.posonly, total)

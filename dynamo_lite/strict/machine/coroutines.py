@@ -86,12 +86,13 @@ def _deliver_sent(routine: Frame, result: Any) -> Frame | None:
     return back
 
 
-def _returned(frame: Frame, value: Any, target: int, keep: bool) -> None:
+def _returned(frame: Frame, value: Any, target: int, keep: bool) -> Frame | None:
     if keep:
         frame.stack.append(value)
     else:
         frame.stack[-1] = value
     frame.it.__setstate__(target)
+    return None
 
 
 def _deliver_keep(inner: Frame, value: Any) -> Frame | None:

@@ -39,7 +39,7 @@ class Code:
 
     __slots__ = (
         "argcount", "blank", "code", "count", "decoded", "flags", "handlers", "hidden", "kwonly", "name", "opaque",
-        "ops", "padding", "planned", "plans", "posonly", "shadow", "simple", "slots", "suspendable",
+        "ops", "padding", "planned", "plans", "posonly", "shadows", "simple", "slots", "suspendable",
     )  # fmt: skip
 
     def __init__(self, decoded: Decoded, ops: tuple[Op, ...], opaque: bool) -> None:
@@ -64,7 +64,7 @@ class Code:
         self.planned = (self.flags & 0x0F) == 3
         self.plans: dict[tuple[int, tuple[str, ...]], tuple[list[int] | None, list[tuple[int, str]]]] = {}
         self.opaque = opaque
-        self.shadow: CodeType | None = None
+        self.shadows: dict[int, CodeType] = {}
 
 
 class Handled:
@@ -137,13 +137,11 @@ class GeneratorFrame(Frame):
 class Machine:
     """The state of interpretation in one thread: the running frame, the policy and the recursion limit."""
 
-    __slots__ = ("base", "escaped", "frame", "limit", "policy")
+    __slots__ = ("base", "frame", "limit", "policy")
 
     def __init__(self, policy: Policy | None = None) -> None:
         self.policy = policy
         self.limit = 1000
-        # the exception that left the innermost run last
-        self.escaped: BaseException | None = None
         self.base: Frame = self.exit_frame(None)
         self.frame: Frame = self.base
 

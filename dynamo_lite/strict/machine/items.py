@@ -221,11 +221,12 @@ def contains_routine(frame: Frame, container: Any, value: Any) -> Routine | None
 
         if iterates_in_python(frame, container):
             return _contains_by_iteration(frame, container, value)
-    elif kind is list or kind is tuple:
-        if compares_in_python(frame, type(value), "__eq__") or any(
-            compares_in_python(frame, type(item), "__eq__") for item in container
-        ):
-            return _contains_in_sequence(frame, container, value)
+        return None
+    if kind is not list and kind is not tuple:
+        return None
+    kinds = {id(type(each)): type(each) for each in (value, *container)}
+    if any(compares_in_python(frame, each, "__eq__") for each in kinds.values()):
+        return _contains_in_sequence(frame, container, value)
     return None
 
 

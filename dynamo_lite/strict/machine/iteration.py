@@ -161,9 +161,14 @@ def collect(frame: Frame, obj: Any) -> Routine:
     if type(obj) is list or type(obj) is tuple:
         return list(obj)
     special = frame.policy is not None and type(obj) in frame.policy.special_types
-    if not special and type(obj) is not GeneratorType and not iterates_in_python(frame, obj):
-        if slot(frame, type(obj), "__next__") is None and type(obj) is not SEQUENCE_ITERATOR:
-            return list(obj)
+    stepped = type(obj) is GeneratorType or type(obj) is SEQUENCE_ITERATOR
+    if (
+        not special
+        and not stepped
+        and not iterates_in_python(frame, obj)
+        and slot(frame, type(obj), "__next__") is None
+    ):
+        return list(obj)
     iterator = yield from get_iterator(frame, obj)
     yield from length_hint(frame, obj)
     items: list[Any] = []

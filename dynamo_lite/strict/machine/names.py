@@ -10,7 +10,7 @@ from dynamo_lite.strict.machine.frame import NULL, Frame, Globals, cell_value
 from dynamo_lite.strict.machine.routine import Routine, call, start
 from dynamo_lite.strict.machine.slots import lookup, slot
 
-_module_dict: Final = ModuleType.__dict__["__dict__"].__get__
+_module_dict: Final[Any] = ModuleType.__getattribute__
 
 
 def builtins_of(frame: Frame) -> Globals:
@@ -19,7 +19,7 @@ def builtins_of(frame: Frame) -> Globals:
     if function is not None:
         return function.__builtins__  # type: ignore[no-any-return]
     value = frame.globals.get("__builtins__", builtins)
-    return _module_dict(value) if isinstance(value, ModuleType) else value
+    return _module_dict(value, "__dict__") if isinstance(value, ModuleType) else value
 
 
 def slot_name(frame: Frame, position: int) -> str:

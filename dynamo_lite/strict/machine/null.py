@@ -13,6 +13,8 @@ from dynamo_lite.strict.machine.operators import NATIVE_BINARY, NATIVE_COMPARE, 
 
 _BINARY: Final[dict[str, Callable[[Any, Any], Any]]] = NATIVE_BINARY
 
+_CONVERSIONS: Final[dict[str, Callable[[Any], str]]] = {"s": str, "r": repr, "a": ascii}
+
 
 class NullPolicy:
     """Every hook does what the machine would do without a policy."""
@@ -69,5 +71,5 @@ class NullPolicy:
         return container[key]
 
     def format(self, value: Any, conversion: str | None, spec: str) -> str:
-        converted = value if conversion is None else {"s": str, "r": repr, "a": ascii}[conversion](value)
+        converted = value if conversion is None else _CONVERSIONS[conversion](value)
         return format(converted, spec)

@@ -133,12 +133,12 @@ def binary_protocol(frame: Frame, name: str, left: Any, right: Any) -> Routine:
     forward, reflected = lookup(kind, f"__{name}__"), lookup(other, f"__r{name}__")
     tried = kind is other
     sequence = _is_sequence_slot(forward, name)
-    if not tried and reflected is not MISSING and kind in mro_of(other):
-        if reflected is not lookup(kind, f"__r{name}__"):
-            result = yield from bound_call(frame, reflected, right, (left,))
-            if result is not NotImplemented:
-                return result
-            tried = True
+    overridden = not tried and reflected is not MISSING and reflected is not lookup(kind, f"__r{name}__")
+    if overridden and kind in mro_of(other):
+        result = yield from bound_call(frame, reflected, right, (left,))
+        if result is not NotImplemented:
+            return result
+        tried = True
     if forward is not MISSING and not sequence:
         result = yield from bound_call(frame, forward, left, (right,))
         if result is not NotImplemented:
@@ -156,10 +156,8 @@ def _is_sequence_slot(attribute: Any, name: str) -> bool:
     """Whether a C ``__add__`` or ``__mul__`` is the sequence slot, which comes after the other operand's number slot."""
     if name not in ("add", "mul") or type(attribute) not in NATIVE or attribute is None:
         return False
-    return (
-        not hasattr(attribute.__objclass__, f"__r{name}__")
-        or (name == "mul"
-        and not hasattr(attribute.__objclass__, "__rsub__"))
+    return not hasattr(attribute.__objclass__, f"__r{name}__") or (
+        name == "mul" and not hasattr(attribute.__objclass__, "__rsub__")
     )
 
 

@@ -64,6 +64,7 @@ def advance(frame: Frame, value: Any, error: BaseException | None, starter: Fram
             fn, args, kwargs = routine.send(value) if error is None else routine.throw(error)
         except StopIteration as stop:
             result = stop.value
+            error = None  # this frame may stand in its traceback
             break
         except RuntimeError as problem:
             wrapped = _wrapped(problem)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-import warnings
 from opcode import opmap
 from types import CodeType, FrameType, FunctionType, TracebackType
 from typing import Any, Final
@@ -64,13 +62,15 @@ def attach_context(error: BaseException, frame: Frame) -> None:
 
     One that only passed through C from a run of its own has its context already.
     """
-    machine = frame.machine
-    if error is machine.escaped:
-        machine.escaped = None
-        return
     handled = frame.handled.current()
-    if handled is not None and handled is not error and get_context(error) is None:
-        chain(error, handled)
+    if handled is None or handled is error or get_context(error) is not None:
+        return
+    tb = get_traceback(error)
+    while tb is not None:
+        if tb.tb_frame.f_code is _raise_out.__code__:
+            return
+        tb = tb.tb_next
+    chain(error, handled)
 
 
 def chain(error: BaseException, handled: BaseException | None) -> None:
@@ -146,7 +146,6 @@ def unwind(frame: Frame, error: BaseException, again: bool = False) -> Frame:
 def _raise_out(frame: Frame, stack: list[Any], error: BaseException) -> None:
     """The one instruction of an exit frame that an exception has reached."""
     frame.it = iter(())  # type: ignore[assignment]
-    frame.machine.escaped = error
     raise error
 
 
@@ -178,23 +177,19 @@ def user_traceback(tb: TracebackType | None) -> TracebackType | None:
     return rebuilt
 
 
-# calls its first constant, which the copies below replace by sys._getframe
-with warnings.catch_warnings():
-    warnings.simplefilter("ignore", SyntaxWarning)
-    _BODY: Final = compile("1()", "<shadow>", "eval", dont_inherit=True)
-_NOP: Final = opmap["NOP"]
+_NOP: Final = bytes((opmap["NOP"], 0))
+_ENDING: Final = bytes((opmap["RETURN_GENERATOR"], 0, opmap["POP_TOP"], 0, opmap["RESUME"], 0))
 
 
-def shadow_code(code: Code) -> CodeType:
-    """Code with the name, file and positions of ``code`` that does nothing but hand out its frame."""
-    shadow = code.shadow
+def shadow_code(code: Code, offset: int) -> CodeType:
+    """Code with the name, file and positions of ``code`` that makes a generator at ``offset`` and does nothing else."""
+    shadow = code.shadows.get(offset)
     if shadow is None:
         original = code.code
-        body = _BODY.co_code
-        padding = bytes((_NOP, 0)) * ((len(original.co_code) - len(body)) // 2)
-        shadow = original.replace(
-            co_code=body + padding,
-            co_consts=tuple(sys._getframe if const == 1 else const for const in _BODY.co_consts),
+        size = len(original.co_code) // 2
+        shadow = code.shadows[offset] = original.replace(
+            co_code=_NOP * (offset // 2) + _ENDING + _NOP * (size - offset // 2),
+            co_consts=(None,),
             co_names=(),
             co_varnames=(),
             co_cellvars=(),
@@ -203,17 +198,20 @@ def shadow_code(code: Code) -> CodeType:
             co_posonlyargcount=0,
             co_kwonlyargcount=0,
             co_nlocals=0,
-            co_stacksize=_BODY.co_stacksize,
-            co_flags=3,
+            co_stacksize=1,
+            co_flags=0x23,
             co_exceptiontable=b"",
         )
-        code.shadow = shadow
     return shadow
 
 
 def shadow_frame(frame: Frame) -> FrameType:
-    """A real frame object that stands for an interpreted frame in a traceback."""
+    """A real frame object that stands for an interpreted frame in a traceback: same names, same position.
+
+    It is the frame of a generator that is suspended at the instruction and dropped at once.
+    """
     assert frame.code is not None
-    made = FunctionType(shadow_code(frame.code), frame.globals)()
+    offset = frame.code.decoded.offsets[max(frame.index(), 0)]
+    made = FunctionType(shadow_code(frame.code, offset), frame.globals)().gi_frame
     assert isinstance(made, FrameType)
     return made

@@ -13,8 +13,8 @@ from typing import Any, Final
 from dynamo_lite.strict.machine.code import code_for
 from dynamo_lite.strict.machine.frame import Frame
 
-_mro: Final = type.__dict__["__mro__"].__get__  # type: ignore[attr-defined]
-dict_of: Final = type.__dict__["__dict__"].__get__  # type: ignore[attr-defined]
+_mro: Final = type.__dict__["__mro__"].__get__
+dict_of: Final = type.__dict__["__dict__"].__get__
 
 
 def mro_of(cls: type) -> tuple[type, ...]:
@@ -97,21 +97,6 @@ def lookup(cls: type, name: str) -> Any:
             break
     names[name] = found
     return found
-
-
-def lookup_after(cls: type, start: type, name: str) -> Any:
-    """As lookup, but only in the classes that follow ``start`` in the MRO."""
-    mro = mro_of(cls)
-    for position, base in enumerate(mro):
-        if base is start:
-            break
-    else:
-        return MISSING
-    for base in mro[position + 1 :]:
-        namespace = dict_of(base)
-        if name in namespace:
-            return namespace[name]
-    return MISSING
 
 
 def is_native(attribute: Any, frame: Frame) -> bool:

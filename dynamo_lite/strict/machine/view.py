@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import weakref
 from types import CellType, FrameType
 from typing import Any, Final
 
@@ -48,7 +49,7 @@ def frame_locals(frame: Frame) -> Any:
 class FrameView:
     """An interpreted frame behind the interface of a real one."""
 
-    __slots__ = ("_frame", "f_trace", "f_trace_lines", "f_trace_opcodes")
+    __slots__ = ("__weakref__", "_frame", "f_trace", "f_trace_lines", "f_trace_opcodes")
 
     def __init__(self, frame: Frame) -> None:
         self._frame = frame
@@ -61,7 +62,7 @@ class FrameView:
         """The machine's own frame."""
         return self._frame
 
-    @property
+    @property  # type: ignore[misc]
     def __class__(self) -> Any:
         return FrameType
 
@@ -78,7 +79,7 @@ class FrameView:
             if frame.extra is EXIT and (frame.back is None or frame.back.back is None):
                 return _host_frame()
             frame = frame.back
-        return None if frame is None else FrameView(frame)
+        return None if frame is None else view_of(frame)
 
     @property
     def f_code(self) -> Any:
@@ -135,6 +136,12 @@ def _host_frame() -> Any:
     return outermost.f_back if outermost is not None else None
 
 
+_VIEWS: Final[weakref.WeakValueDictionary[int, FrameView]] = weakref.WeakValueDictionary()
+
+
 def view_of(frame: Frame) -> FrameView:
-    """The view of a frame."""
-    return FrameView(frame)
+    """The view of a frame: the same one while somebody holds it."""
+    view = _VIEWS.get(id(frame))
+    if view is None or view.frame is not frame:
+        view = _VIEWS[id(frame)] = FrameView(frame)
+    return view
