@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy  # noqa: F401  the one dependency that every use needs
 
 if TYPE_CHECKING:
-    from fx_ir.unflatten import unflatten as unflatten
     from solver.specs import DictSpec as DictSpec
     from solver.specs import IntVar as IntVar
     from solver.specs import ObjectSpec as ObjectSpec
@@ -65,7 +64,6 @@ _HOMES: Final[dict[str, tuple[str, ...]]] = {
     "dynamo_lite.ways_out": ("allow_call", "assume_constant", "check"),
     "fx_ir.program": ("ExportedProgram",),
     "fx_ir.pytree": ("register_constant", "register_dataclass", "register_pytree_node"),
-    "fx_ir.unflatten": ("unflatten",),
     "solver.dims": ("Dim", "dims"),
     "solver.errors": (
         "ConstraintViolationError",
