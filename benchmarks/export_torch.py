@@ -227,6 +227,8 @@ def show(outcome: Outcome, guards: bool) -> None:
     print(
         f"{mark} {outcome.model:28s} {outcome.setting:18s} {outcome.warm_ms:7.1f} ms (cold {outcome.cold_ms:6.0f}){ratio} {outcome.nodes:4d} nodes {len(outcome.guards)} guards {verdicts}"
     )
+    if outcome.peer_error:
+        print(f"    torch.export: {outcome.peer_error}".replace("\n", " "))
     if outcome.error:
         print("    " + outcome.error.replace("\n", "\n    ")[:900])
     if guards:

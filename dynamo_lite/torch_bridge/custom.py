@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 import torch
+from torch._library.custom_ops import OPDEFS
 from torch._library.fake_impl import set_ctx_getter
 from torch._library.simple_registry import singleton
 from torch._ops import OpOverload, OpOverloadPacket
@@ -137,9 +138,10 @@ def _run_rule(overload: OpOverload, args: Arguments, kwargs: Keywords) -> Any:
     from dynamo_lite.torch_bridge.shell import wrap
 
     rule = singleton.find(overload._schema.name).fake_impl.kernel
-    if rule is None:
-        if not overload._schema.returns:
-            return None
+    definition = OPDEFS.get(overload._schema.name)
+    if not overload._schema.returns:
+        return None
+    if rule is None or (definition is not None and definition._abstract_fn is None):
         raise NO_FAKE_RULE(op=overload._schema.name, location=where())
     scratch = _Scratch()
     given = [wrap(scratch._fakes(value)) for value in args]

@@ -163,9 +163,11 @@ class TorchPolicy(TracePolicy):
 
 def _module_of(fn: Any) -> str:
     """The module of a C function, or of the class whose method it is."""
+    if fn.__module__ is not None:  # functions of pybind have a capsule for their owner
+        return str(fn.__module__)
     owner = fn.__self__
     if owner is None or type(owner) is ModuleType:
-        return fn.__module__ or ""
+        return ""
     cls = owner if issubclass(type(owner), type) else type(owner)
     return next((base.__module__ for base in cls.__mro__ if fn.__name__ in vars(base)), "")
 
