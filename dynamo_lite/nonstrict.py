@@ -91,7 +91,7 @@ class Snapshot:
                 continue
             if type(value) in _CONTAINERS:
                 self._save_tree(name, value)
-        for name in _names_in(code):
+        for name in _names_of(code):
             value = function.__globals__.get(name)
             if type(value) in _CONTAINERS:
                 self._save_tree(name, value)
@@ -159,8 +159,20 @@ def _functions_of(forward: Callable[..., Any], classes: Iterable[type]) -> Itera
     for cls in classes:
         for base in cls.__mro__:
             for value in vars(base).values():
-                if isinstance(value, FunctionType) and not places.is_ours(value.__code__):
+                # a library's functions write to the module at most, and that is saved
+                if type(value) is FunctionType and not places.is_library_file(value.__code__.co_filename):
                     yield value
+
+
+_NAMES: Final[dict[int, tuple[CodeType, tuple[str, ...]]]] = {}
+
+
+def _names_of(code: CodeType) -> tuple[str, ...]:
+    """The global names that a function's code and the code inside it mention."""
+    known = _NAMES.get(id(code))
+    if known is None:
+        known = _NAMES[id(code)] = (code, tuple(dict.fromkeys(_names_in(code))))
+    return known[1]
 
 
 def _names_in(code: CodeType) -> Iterator[str]:
