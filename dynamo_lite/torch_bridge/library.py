@@ -22,6 +22,26 @@ if TYPE_CHECKING:
     from dynamo_lite.trace.tracer import Tracer
 
 
+def _walk(module: Any, once: bool) -> Iterator[tuple[str, Any]]:
+    """The module tree in PyTorch's order; with ``once`` a shared module under its first name alone.
+
+    PyTorch's own walk is a generator a level, which costs the depth of the tree at every step.
+    """
+    seen: set[int] = set()
+    waiting = [("", module)]
+    while waiting:
+        path, owner = waiting.pop()
+        if once:
+            if id(owner) in seen:
+                continue
+            seen.add(id(owner))
+        yield path, owner
+        children = owner._modules
+        if children:
+            prefix = f"{path}." if path else ""
+            waiting += [(prefix + name, child) for name, child in children.items() if child is not None][::-1]
+
+
 class Library:
     """How a front end looks at tensors and modules of PyTorch."""
 
@@ -51,7 +71,10 @@ class Library:
         return type(value) in TO_OURS
 
     def named_parameters(self, module: Any) -> Iterator[tuple[str, Any]]:
-        return nn.Module.named_parameters(module, remove_duplicate=False)
+        for path, owner in _walk(module, once=False):
+            for name, parameter in owner._parameters.items():
+                if parameter is not None:
+                    yield (f"{path}.{name}" if path else name), parameter
 
     def named_buffers(self, module: Any) -> Iterator[tuple[str, Any, bool]]:
         for path, owner in nn.Module.named_modules(module, remove_duplicate=False):
@@ -61,7 +84,7 @@ class Library:
                     yield (f"{path}.{name}" if path else name), buffer, persistent
 
     def named_modules(self, module: Any) -> Iterator[tuple[str, Any]]:
-        return nn.Module.named_modules(module)
+        return _walk(module, once=True)
 
     # --- while a module is captured
 
