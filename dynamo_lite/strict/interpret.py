@@ -11,7 +11,7 @@ from dynamo_lite.strict import builtins as replacements
 from dynamo_lite.strict.errors import NOT_INTERPRETABLE
 from dynamo_lite.strict.machine import table
 from dynamo_lite.strict.machine.current import current_machine, peek
-from dynamo_lite.strict.machine.run import execute, get_traceback, set_traceback, user_traceback
+from dynamo_lite.strict.machine.run import execute, get_traceback, host_limit, set_traceback, user_traceback
 from dynamo_lite.strict.machine.slots import classes_changed
 
 P = ParamSpec("P")
@@ -51,7 +51,7 @@ def enter(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         classes_changed()
         machine.limit = limit
         machine.base.depth = _depth()
-        sys.setrecursionlimit(_host_limit(limit))
+        sys.setrecursionlimit(host_limit(limit))
     error: BaseException | None = None
     try:
         return execute(machine, fn, args, kwargs or None)
@@ -72,8 +72,3 @@ def _depth() -> int:
         depth += 1
         frame = frame.f_back
     return depth
-
-
-def _host_limit(limit: int) -> int:
-    """The host's own limit while the machine runs: a level of interpreted recursion through C takes several host frames."""
-    return limit * 8

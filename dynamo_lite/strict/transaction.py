@@ -15,7 +15,6 @@ import gc
 import types
 from collections import OrderedDict, deque
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -30,6 +29,7 @@ _KINDS: Final[dict[str, EffectKind]] = {
     "deref": "cell",
     "content": "container",
 }
+_FROZEN_AT_START: Final = gc.get_freeze_count()  # some versions of CPython start with frozen objects
 _UNTRACKED: Final = (dict, bytearray, array.array, types.CellType)
 
 
@@ -52,12 +52,15 @@ class Transaction:
         self._made: dict[int, Any] = {}
         self._notes: list[Effect] = []
         self._froze = False
+        self._known: set[int] = set()
 
     def __enter__(self) -> Transaction:
-        # a process that froze objects itself keeps them so; then only noted objects count as fresh
-        self._froze = gc.get_freeze_count() == 0
+        # where the program froze objects itself they stay so, and the slow way is taken: all identities are kept
+        self._froze = gc.get_freeze_count() <= _FROZEN_AT_START
         if self._froze:
             gc.freeze()
+        else:
+            self._known = {id(each) for each in gc.get_objects()}
         return self
 
     def __exit__(self, *exc: object) -> None:
@@ -102,7 +105,7 @@ class Transaction:
         return id(obj) in self._fresh_ids() or id(obj) in self._made
 
     def _fresh_ids(self) -> set[int]:
-        return {id(each) for each in gc.get_objects()} if self._froze else set()
+        return {id(each) for each in gc.get_objects()} - self._known
 
     def ledger(self) -> list[Effect]:
         """Effects on outside objects, in the order of their first write, then the notes. Read it before leaving."""

@@ -17,7 +17,6 @@ from dynamo_lite.strict.machine.iteration import (
     END,
     SEQUENCE_ITERATOR,
     collect,
-    get_iter_of,
     get_iterator,
     iterates_in_python,
     next_of_sequence,
@@ -63,13 +62,6 @@ def _next(frame: Frame, iterator: Any, method: Any, default: tuple[Any, ...]) ->
         if not default:
             raise
     return default[0]
-
-
-@replaces_directly(builtins.iter)
-def iter_(frame: Frame, args: tuple[Any, ...], kwargs: Kwargs) -> Frame | None:
-    if len(args) == 1 and not kwargs:
-        return get_iter_of(frame, args[0])
-    return native(frame, iter, args, kwargs)
 
 
 def _has_interpreted_length(frame: Frame, obj: Any, /) -> bool:

@@ -111,10 +111,10 @@ def yielded(scan: Scan, arg: int) -> None:
     if scan.async_yield:
         scan.async_yield = False
         scan.emit("yield_async")
-    elif last is not None and last.op == "send":
+    elif last is not None and last[0] == "send":
         scan.emit("yield_sub", None)
-    elif last is not None and last.op == "send_pop":
-        scan.jump("yield_sub", last.arg)
+    elif last is not None and last[0] == "send_pop":
+        scan.jump("yield_sub", last[1])
     else:
         scan.emit("yield_value")
 

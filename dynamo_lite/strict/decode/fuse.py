@@ -97,7 +97,7 @@ class _Fusion:
         return self._build()
 
     def _targets(self) -> set[int]:
-        targets = {handler.target for handler in self.old.handlers if handler is not None}
+        targets = {handler[0] for handler in self.old.handlers if handler is not None}
         for op, arg in self.old.instructions:
             if op in _JUMPS or (op == "yield_sub" and arg is not None):
                 targets.add(arg)
@@ -108,16 +108,16 @@ class _Fusion:
         count = len(instructions)
         position = 0
         while position < count:
-            op = instructions[position].op
+            op = instructions[position][0]
             parts = [position]
             following = position + 1
             while (
                 following < count and following not in targets and handlers[following] is handlers[position]
             ):
-                rule = rules.get((op, instructions[following].op))
+                rule = rules.get((op, instructions[following][0]))
                 if rule is None:
                     break
-                if rule.unless and following + 1 < count and instructions[following + 1].op in rule.unless:
+                if rule.unless and following + 1 < count and instructions[following + 1][0] in rule.unless:
                     break
                 op = rule.op
                 if rule.tail:
@@ -134,22 +134,22 @@ class _Fusion:
         count = len(self.ops)
         # each tail takes three places behind the code: the stand-in, the instruction, the jump back
         place = {new: count + 3 * number + 1 for number, new in enumerate(self.tails)}
-        instructions = [
-            Instruction(op, self._argument(parts, moved, place.get(new)))
+        instructions: list[Instruction] = [
+            (op, self._argument(parts, moved, place.get(new)))
             for new, (op, parts) in enumerate(zip(self.ops, self.parts, strict=True))
         ]
         offsets = array("l", [old.offsets[self._where(parts)] for parts in self.parts])
         sources = [parts[0] for parts in self.parts]
         for new, tail in self.tails.items():
-            back = Instruction("jump", new + 1)
-            instructions += (Instruction("unreachable", "tail"), self._single(tail, moved), back)
+            back = ("jump", new + 1)
+            instructions += (("unreachable", "tail"), self._single(tail, moved), back)
             first = self.parts[new][0]
             sources += (first, first, first)
             offsets.extend((offsets[new], old.offsets[tail], old.offsets[tail]))
         handlers: tuple[Handler | None, ...] = ()
         if old.handlers:
             kept = {
-                id(handler): Handler(moved[handler.target], handler.depth, handler.push_index)
+                id(handler): (moved[handler[0]], handler[1], handler[2])
                 for handler in old.handlers
                 if handler is not None
             }
@@ -161,7 +161,7 @@ class _Fusion:
     def _where(self, parts: list[int]) -> int:
         """The part whose position the whole takes: the one that may raise, which is not a plain load or store."""
         for part in reversed(parts):
-            if self.old.instructions[part].op not in (
+            if self.old.instructions[part][0] not in (
                 "store_fast",
                 "pop_jump_if_false",
                 "pop_jump_if_true",
@@ -173,11 +173,11 @@ class _Fusion:
     def _single(self, index: int, moved: dict[int, int]) -> Instruction:
         op, arg = self.old.instructions[index]
         if op in _JUMPS or (op == "yield_sub" and arg is not None):
-            return Instruction(op, moved[arg])
-        return Instruction(op, arg)
+            return op, moved[arg]
+        return op, arg
 
     def _argument(self, parts: list[int], moved: dict[int, int], tail: int | None) -> Any:
         if len(parts) == 1:
-            return self._single(parts[0], moved).arg
-        arguments = [self._single(part, moved).arg for part in parts]
+            return self._single(parts[0], moved)[1]
+        arguments = [self._single(part, moved)[1] for part in parts]
         return tuple(arguments) if tail is None else (*arguments, tail)

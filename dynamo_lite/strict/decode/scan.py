@@ -59,7 +59,7 @@ class Scan:
         self.async_yield = False
 
     def emit(self, op: str, arg: object = None) -> None:
-        self.instructions.append(Instruction(op, arg))
+        self.instructions.append((op, arg))
         self.offsets.append(self.offset)
 
     def jump(self, op: str, target: int) -> None:
@@ -115,7 +115,7 @@ def _resolve(state: Scan) -> None:
     """Turns byte offsets of jump targets into instruction indices."""
     for index in state.fixups:
         op, target = state.instructions[index]
-        state.instructions[index] = Instruction(op, state.starts[target])
+        state.instructions[index] = (op, state.starts[target])
 
 
 def _varint(data: Iterator[int]) -> int:
@@ -151,7 +151,7 @@ def _index(state: Scan) -> tuple[Handler | None, ...]:
     offsets = state.offsets
     position = 0
     for start, end, target, depth, push_index in entries:
-        handler = Handler(state.starts[target], depth, push_index)
+        handler = (state.starts[target], depth, push_index)
         while position < len(offsets) and offsets[position] < start:
             position += 1
         while position < len(offsets) and offsets[position] < end:
@@ -162,14 +162,14 @@ def _index(state: Scan) -> tuple[Handler | None, ...]:
 
 def close_suspendable(decoded: Decoded) -> Decoded:
     """Adds the handler that keeps StopIteration inside a generator, where the compiler did not emit it (3.11)."""
-    first = next((i for i, ins in enumerate(decoded.instructions) if ins.op == "return_generator"), None)
+    first = next((i for i, ins in enumerate(decoded.instructions) if ins[0] == "return_generator"), None)
     if first is None:
         return decoded
     count = len(decoded.instructions)
-    handler = Handler(count, 0, True)
+    handler = (count, 0, True)
     known = decoded.handlers or (None,) * count
     covered = tuple(known[i] if known[i] is not None or i <= first else handler for i in range(count))
-    tail = (Instruction("stop_iteration_error", None), Instruction("reraise", 1))
+    tail = (("stop_iteration_error", None), ("reraise", 1))
     offsets = array("l", decoded.offsets)
     last = offsets[-1]
     offsets.extend((last, last))

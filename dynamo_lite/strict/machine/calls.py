@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Callable
 from types import (
     BuiltinFunctionType,
+    CellType,
     ClassMethodDescriptorType,
     FunctionType,
     MethodDescriptorType,
@@ -338,6 +340,7 @@ for _type, _caller in (
     (FunctionType, enter),
     (MethodType, call_method),
     (BuiltinFunctionType, call_builtin),
+    (type(re.compile("").sub), call_builtin),  # methods that are told their defining class
     (MethodDescriptorType, call_descriptor),
     (ClassMethodDescriptorType, call_descriptor),
     (WrapperDescriptorType, call_descriptor),
@@ -594,8 +597,6 @@ def make_function(frame: Frame, stack: list[Any], flags: int) -> None:
     defaults = stack.pop() if flags & 1 else None
     if closure is None and code.co_freevars:
         # 3.13 sets the closure by an instruction of its own
-        from types import CellType
-
         closure = tuple([CellType() for _ in code.co_freevars])
     fn = FunctionType(code, frame.globals, None, defaults, closure)
     fn.__qualname__ = code.co_qualname

@@ -8,6 +8,7 @@ without recursion.
 
 from __future__ import annotations
 
+import sys
 import types
 import weakref
 from types import CodeType, CoroutineType, FunctionType, GeneratorType
@@ -98,9 +99,11 @@ def throw_into(frame: GeneratorFrame, error: BaseException) -> Frame:
             problem = raised
         if frame.handled.value is not None:
             chain(problem, frame.handled.value)
+        frame.stack.append(None)
         return unwind(frame, problem)
     if frame.handled.value is not None:
         chain(error, frame.handled.value)
+    frame.stack.append(None)  # in place of what would have been sent
     return unwind(frame, error)
 
 
@@ -110,7 +113,7 @@ def delegate_of(frame: GeneratorFrame) -> Any:
         return None
     assert frame.code is not None
     instruction = frame.code.decoded.instructions[frame.index()]
-    return frame.stack[-1] if instruction.op == "yield_sub" else None
+    return frame.stack[-1] if instruction[0] == "yield_sub" else None
 
 
 class _Returned:
@@ -129,7 +132,11 @@ def _throw_delegate(delegate: Any, error: BaseException) -> Routine:
         if kind in _REAL:
             delegate.close()
         else:
-            close = yield getattr, (delegate, "close", None), None
+            close = None
+            try:
+                close = yield getattr, (delegate, "close", None), None
+            except BaseException as problem:
+                sys.unraisablehook(sys.UnraisableHookArgs((type(problem), problem, None, None, delegate)))
             if close is not None:
                 yield close, (), None
         raise error
@@ -156,8 +163,9 @@ def _delegate_yielded(routine: Frame, result: Any) -> Frame | None:
     assert isinstance(frame, GeneratorFrame) and frame.code is not None
     if type(result) is not _Returned:
         return _yield(frame, result)
-    target = frame.code.decoded.instructions[frame.index()].arg
+    target = frame.code.decoded.instructions[frame.index()][1]
     if target is None:
+        frame.stack.append(None)
         return unwind(frame, StopIteration(result.value))
     frame.stack[-1] = result.value
     frame.it.__setstate__(target)
@@ -183,6 +191,7 @@ def _driver(frame: GeneratorFrame) -> Any:
         if frame.done:
             if error is not None and not isinstance(error, GeneratorExit):
                 raise error
+            error = None  # this frame stands in its traceback
             return None
         if error is None:
             result = resume(frame, value)
@@ -429,10 +438,13 @@ def _finish(frame: Frame, value: Any) -> Frame | None:
     back, deliver = frame.back, frame.deliver
     assert back is not None
     leave(frame)
-    if deliver is not None:
-        return deliver(frame, value)
-    back.stack.append(value)
-    return back
+    if deliver is None:
+        frame.back = None
+        back.stack.append(value)
+        return back
+    following = deliver(frame, value)
+    frame.back = None
+    return following
 
 
 def generator_return(frame: Frame, stack: list[Any], arg: None) -> Frame | None:

@@ -39,7 +39,11 @@ def get_item(frame: Frame, obj: Any, key: Any) -> Frame | None:
         return start(frame, bound_call(frame, method, obj, (key,)))
     if issubclass(kind, type) and lookup(kind, "__getitem__") is MISSING:
         return _class_item(frame, obj, key)
-    if slot(frame, kind, "__missing__") is not None and issubclass(kind, dict):
+    if (
+        issubclass(kind, dict)
+        and lookup(kind, "__missing__") is not MISSING
+        and lookup(kind, "__getitem__") is dict.__getitem__
+    ):
         return start(frame, _missing(frame, obj, key))
     if key_needs_routine(frame, kind, key):
         return start(frame, _with_index(frame, obj, key))

@@ -67,7 +67,7 @@ def advance(frame: Frame, value: Any, error: BaseException | None, starter: Fram
             error = None  # this frame may stand in its traceback
             break
         except RuntimeError as problem:
-            wrapped = _wrapped(problem)
+            wrapped = _wrapped(problem, error)
             if wrapped is None:
                 raise
         else:
@@ -92,9 +92,14 @@ def advance(frame: Frame, value: Any, error: BaseException | None, starter: Fram
     return None if starter is not None else back
 
 
-def _wrapped(error: RuntimeError) -> StopIteration | None:
-    """The StopIteration that a routine let out and that the host turned into ``error``."""
+def _wrapped(error: RuntimeError, thrown: BaseException | None) -> StopIteration | None:
+    """The StopIteration that the routine let out and that the host turned into ``error``.
+
+    It is the one that was thrown in, or one raised by the routine itself: then no frame below this one is in the
+    traceback. Any other RuntimeError of this kind is the program's own.
+    """
     cause = error.__cause__
-    if isinstance(cause, StopIteration) and error.args == ("generator raised StopIteration",):
-        return cause
-    return None
+    if not isinstance(cause, StopIteration) or error.args != ("generator raised StopIteration",):
+        return None
+    tb = error.__traceback__
+    return cause if cause is thrown or tb is None or tb.tb_next is None else None

@@ -45,6 +45,11 @@ def run(frame: Frame) -> Any:
             error = None
 
 
+def host_limit(limit: int) -> int:
+    """The host's own limit while the machine runs: a level of recursion through C takes several host frames."""
+    return limit * 8
+
+
 def execute(machine: Machine, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None) -> Any:
     """Calls ``fn`` from native code: a run of its own on top of the machine's current frame."""
     outer = machine.frame
@@ -139,7 +144,10 @@ def unwind(frame: Frame, error: BaseException, again: bool = False) -> Frame:
                 assert isinstance(current, GeneratorFrame)
                 LEAVE[0](current)
         again = False
-        current = current.back
+        below = current.back
+        if code is not None and code.suspendable:
+            current.back = None
+        current = below
     raise AssertionError("no exit frame below")
 
 

@@ -134,7 +134,7 @@ def disturb(world: World, cell_setter: Any) -> int:
     del world.plain.second
     world.plain.third = 3  # type: ignore[attr-defined]
     world.plain.hidden = 8
-    setattr(world.plain, "fourth", 4)
+    world.plain.fourth = 4
     object.__setattr__(world.plain, "fifth", 5)
     world.plain.__dict__["sixth"] = 6
     world.slotted.filled = 2
@@ -205,7 +205,14 @@ def test_the_ledger_names_outside_writes_with_their_lines_and_no_fresh_ones() ->
         run_traced(Recording(transaction), disturb, (world, setter), {})
         ledger = transaction.ledger()
     whats = [effect.what for effect in ledger]
-    for what in ("global COUNTER", "closure variable value", "list contents", "Plain.first", "Slotted.late", "Plain.extra"):
+    for what in (
+        "global COUNTER",
+        "closure variable value",
+        "list contents",
+        "Plain.first",
+        "Slotted.late",
+        "Plain.extra",
+    ):
         assert what in whats
     first = disturb.__code__.co_firstlineno
     assert ledger[0].location is not None
