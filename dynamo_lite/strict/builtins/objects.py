@@ -339,7 +339,9 @@ def type_new(frame: Frame, meta: Any, *args: Any, **kwargs: Any) -> Routine:
     if len(args) != 3 or type(args[1]) is not tuple or not isinstance(args[2], dict):
         return type.__new__(meta, *args, **kwargs)
     name, bases, namespace = args
-    winner = _most_derived(meta, bases) if all(issubclass(type(base), type) for base in bases) else meta
+    if not all(issubclass(type(base), type) for base in bases):
+        return type.__new__(meta, *args, **kwargs)  # C says what is wrong
+    winner = _most_derived(meta, bases)
     if winner is not meta:
         new = yield getattr, (winner, "__new__"), None
         if new is not type.__new__:
@@ -433,7 +435,7 @@ def _set_name(frame: Frame, method: Any, value: Any, cls: Any, key: str) -> Rout
     try:
         yield from bound_call(frame, method, value, (cls, key))
         return
-    except Exception as problem:
+    except BaseException as problem:
         error = problem
     text = f"Error calling __set_name__ on '{type(value).__name__}' instance {key!r} in '{cls.__name__}'"
     if SET_NAME_WRAPS:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import builtins
 import sys
 import typing
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Final
 
+from dynamo_lite.strict.decode.intrinsics import call_intrinsic
 from dynamo_lite.strict.machine.calls import invoke
 from dynamo_lite.strict.machine.frame import Frame
 from dynamo_lite.strict.machine.names import builtins_of
@@ -87,29 +88,29 @@ def _display(hook: Any, value: Any) -> Routine:
 # --- type parameters: what the compiler of 3.12 and later asks for
 
 
-def _own_module(frame: Frame) -> Any:
-    return frame.globals.get("__name__", builtins.__name__)
+def _intrinsic(name: str) -> Callable[[Frame, list[Any], None], None]:
+    def handler(frame: Frame, stack: list[Any], arg: None) -> None:
+        stack[-1] = call_intrinsic(name, frame.globals, stack[-1])
+
+    return handler
 
 
-def make_typevar(frame: Frame, stack: list[Any], arg: None) -> None:
-    stack.append(_parameter(frame, "T", stack.pop()))
+def _intrinsic_2(name: str) -> Callable[[Frame, list[Any], None], None]:
+    def handler(frame: Frame, stack: list[Any], arg: None) -> None:
+        second = stack.pop()
+        stack[-1] = call_intrinsic(name, frame.globals, stack[-1], second)
+
+    return handler
 
 
-def make_paramspec(frame: Frame, stack: list[Any], arg: None) -> None:
-    stack.append(_parameter(frame, "**T", stack.pop()))
-
-
-def make_typevartuple(frame: Frame, stack: list[Any], arg: None) -> None:
-    stack.append(_parameter(frame, "*T", stack.pop()))
-
-
-def _parameter(
-    frame: Frame, form: str, name: str, rest: str = "", values: dict[str, Any] | None = None
-) -> Any:
-    """A type parameter made by the compiler's own instruction: the constructor cannot give it lazy bounds."""
-    scope: dict[str, Any] = {"__name__": _own_module(frame), **(values or {})}
-    exec(f"def f[{form.replace('T', name)}{rest}](): pass", scope)
-    return scope["f"].__type_params__[0]
+make_typevar: Final = _intrinsic("INTRINSIC_TYPEVAR")
+make_paramspec: Final = _intrinsic("INTRINSIC_PARAMSPEC")
+make_typevartuple: Final = _intrinsic("INTRINSIC_TYPEVARTUPLE")
+make_typealias: Final = _intrinsic("INTRINSIC_TYPEALIAS")
+typevar_with_bound: Final = _intrinsic_2("INTRINSIC_TYPEVAR_WITH_BOUND")
+typevar_with_constraints: Final = _intrinsic_2("INTRINSIC_TYPEVAR_WITH_CONSTRAINTS")
+set_function_type_params: Final = _intrinsic_2("INTRINSIC_SET_FUNCTION_TYPE_PARAMS")
+set_typeparam_default: Final = _intrinsic_2("INTRINSIC_SET_TYPEPARAM_DEFAULT")
 
 
 def make_generic(frame: Frame, stack: list[Any], arg: None) -> Frame | None:
@@ -123,37 +124,3 @@ def make_generic(frame: Frame, stack: list[Any], arg: None) -> Frame | None:
 def _generic(parameters: Any) -> Routine:
     method = yield call(getattr, typing.Generic, "__class_getitem__")
     return (yield call(method, parameters))
-
-
-def make_typealias(frame: Frame, stack: list[Any], arg: None) -> None:
-    name, parameters, compute = stack.pop()
-    scope: dict[str, Any] = {"__name__": _own_module(frame), "compute": compute}
-    exec(f"type {name} = compute()", scope)
-    alias = scope[name]
-    if parameters:
-        alias = _generic_alias(scope, name, parameters)
-    stack.append(alias)
-
-
-def _generic_alias(scope: dict[str, Any], name: str, parameters: Any) -> Any:
-    raise NotImplementedError(name)
-
-
-def typevar_with_bound(frame: Frame, stack: list[Any], arg: None) -> None:
-    compute = stack.pop()
-    stack.append(_parameter(frame, "T", stack.pop(), ": compute()", {"compute": compute}))
-
-
-def typevar_with_constraints(frame: Frame, stack: list[Any], arg: None) -> None:
-    compute = stack.pop()
-    name = stack.pop()
-    stack.append(_parameter(frame, "T", name, ": (None, compute())", {"compute": compute}))
-
-
-def set_function_type_params(frame: Frame, stack: list[Any], arg: None) -> None:
-    parameters = stack.pop()
-    stack[-1].__type_params__ = parameters
-
-
-def set_typeparam_default(frame: Frame, stack: list[Any], arg: None) -> None:
-    raise NotImplementedError
