@@ -9,7 +9,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from dynamo_lite import places
-from dynamo_lite.errors import ARGS_NOT_TUPLE, MISSING_STATE, MODEL_RAISES, NOT_A_MODULE
+from dynamo_lite.errors import (
+    ALIASED_INPUTS_WRITTEN,
+    ARGS_NOT_TUPLE,
+    MISSING_STATE,
+    MODEL_RAISES,
+    NOT_A_MODULE,
+)
 from dynamo_lite.frontend import Run
 from dynamo_lite.library import TensorLibrary, library_of
 from dynamo_lite.shapes import leaf_specs
@@ -19,7 +25,7 @@ from dynamo_lite.trace.tracer import Tracer
 from fx_ir.contract import Condition, InputContract
 from fx_ir.program import ExportedProgram
 from fx_ir.pytree import TreeSpec
-from fx_ir.signature import ModuleCallEntry
+from fx_ir.signature import ModuleCallEntry, OutputKind
 from solver.errors import ExportError
 from solver.expr import BoolExpr
 from solver.shape_env import ShapeEnv
@@ -145,6 +151,7 @@ class Capture:
         report: Report,
     ) -> ExportedProgram:
         env = tracer.env
+        _keep_apart(tracer, outputs)
         grad_seen, layout_seen = tracer.grad_seen is not False, tracer.layout_seen is not False
         leaves = tuple(
             item.contract_leaf(
@@ -199,6 +206,18 @@ def _conditions(env: ShapeEnv) -> Iterator[Condition]:
         condition = env.final(guard.expr)
         if isinstance(condition, BoolExpr) and not condition.is_const:
             yield Condition(condition, env.phrase(condition), "adopted", guard.location)
+
+
+def _keep_apart(tracer: Tracer, outputs: Outputs) -> None:
+    """An input that is updated may be no other input. Raises where it is in the example; otherwise the contract says so."""
+    signature = outputs.signature
+    written = {s.target for s in signature.output_specs if s.kind is OutputKind.USER_INPUT_MUTATION}
+    tensors = [item for item in tracer.inputs if item.fake is not None]
+    for item in tensors:
+        if item.placeholder.name in written:
+            for other in tensors:
+                if other is not item and tracer.identical(item.fake, other.fake):
+                    raise ALIASED_INPUTS_WRITTEN(written=item.path, other=other.path)
 
 
 def _requires_grad(item: UserInput) -> bool | None:

@@ -56,6 +56,13 @@ ARGS_NOT_TUPLE: Final = declare(
     hint="write (x,) for a single argument",
     about="The positional example inputs come as a tuple.",
 )
+ALIASED_INPUTS_WRITTEN: Final = declare(
+    "aliased-inputs-written",
+    InputError,
+    "forward updates the input {written}, and {other} is the same tensor in the example",
+    hint="pass two tensors, for instance {other}.clone()",
+    about="An update of one input would be seen through another; a program keeps its inputs apart.",
+)
 SPEC_UNKNOWN_ARGUMENT: Final = declare(
     "spec-unknown-argument",
     InputError,

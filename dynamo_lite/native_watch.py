@@ -17,14 +17,17 @@ from contextlib import contextmanager
 from types import BuiltinFunctionType, FrameType
 from typing import Any, Final
 
+import numpy as np
+
 from dynamo_lite import dispatch, places
-from dynamo_lite.strict.policy import impure, tables
+from dynamo_lite.strict.policy import impure
 from dynamo_lite.trace.tracer import Tracer
 from fx_ir.provenance import Assumption, Effect, EffectKind
 from solver.errors import Location
 
 _ENVIRON: Final = type(os.environ)
 _READS: Final = frozenset({"__getitem__", "get", "__contains__"})
+_IMPURE_FILES: Final = ("/random.py", "/uuid.py", "/secrets.py")  # what they call, they do for the user
 _PATCHING: Final = threading.Lock()
 
 
@@ -67,9 +70,9 @@ class Watch:
         if fn is id:
             if not places.is_library_file(file):
                 self.note("other", "builtins.id", "noted")
-        elif not places.is_library_file(file) or file.endswith(tables.OPAQUE_FILES):
+        elif not places.is_library_file(file) or file.endswith(_IMPURE_FILES):
             why = impure.reason(fn)
-            if why is not None and (impure.kind_of(why) != "other" or not places.is_library_file(file)):
+            if why is not None:
                 self.note(impure.kind_of(why), impure.name_of(fn), "noted")
 
     def _environment(self, frame: FrameType) -> None:
@@ -87,6 +90,7 @@ class Watch:
 def watching(tracer: Tracer) -> Iterator[Watch]:
     """Watches the block. A profiler that runs already keeps the hook; then impure calls pass unnoticed."""
     watch = Watch(tracer)
+    drawn = _numpy_draws()
     taken = sys.getprofile() is not None
     with _output_skipped(watch):
         if not taken:
@@ -96,6 +100,14 @@ def watching(tracer: Tracer) -> Iterator[Watch]:
         finally:
             if not taken:
                 sys.setprofile(None)
+            if _numpy_draws() != drawn:  # compiled methods, of which the hook does not tell
+                watch.effects["numpy.random", None] = Effect("random", "numpy.random", None, "noted")
+
+
+def _numpy_draws() -> tuple[int, int]:
+    """How far NumPy's global generator is."""
+    state: Any = np.random.get_state()
+    return hash(state[1].tobytes()), state[2]
 
 
 @contextmanager

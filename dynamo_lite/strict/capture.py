@@ -142,7 +142,7 @@ def _effects(tracer: Tracer, module: Any, transaction: Transaction, origins: Ori
     known = {entry.target for entry in tracer.state.entries if entry.kind == "buffer"}
     effects: list[Effect] = []
     written: set[int] = set()
-    for obj, kind, effect in transaction.outside_writes():
+    for obj, kind, key, effect in transaction.outside_writes():
         written.add(id(effect))
         owner = buffers.get(id(obj))
         if owner is not None:
@@ -154,18 +154,19 @@ def _effects(tracer: Tracer, module: Any, transaction: Transaction, origins: Ori
             continue
         origin = origins.of(obj)
         if origin is not None:
-            name = effect.what.rpartition(".")[2]
-            effect = replace(effect, what=f"{origin.path()}.{name}" if kind == "attr" else origin.path())
-        if _holds_fake(obj, kind):
+            effect = replace(effect, what=f"{origin.path()}.{key}" if kind == "attr" else origin.path())
+        if _holds_fake(obj, kind, key):
             raise TENSOR_LEFT_OUTSIDE(where=effect.what, location=effect.location)
         effects.append(effect)
     return effects + [note for note in transaction.ledger() if id(note) not in written]
 
 
-def _holds_fake(obj: Any, kind: str) -> bool:
+def _holds_fake(obj: Any, kind: str, key: Any) -> bool:
     """Whether what was written holds a tensor of the trace. Reads containers and namespaces only."""
     values: Iterable[Any] = ()
-    if isinstance(obj, dict):
+    if kind == "global":
+        values = (obj.get(key),)
+    elif isinstance(obj, dict):
         values = obj.values()
     elif isinstance(obj, (list, tuple, set)) or type(obj).__name__ == "deque":
         values = list(obj)
@@ -176,7 +177,7 @@ def _holds_fake(obj: Any, kind: str) -> bool:
             values = ()
     else:
         try:
-            values = list(object.__getattribute__(obj, "__dict__").values())
+            values = (object.__getattribute__(obj, "__dict__").get(key),)
         except AttributeError:
             values = ()
     return any(_is_or_holds(value, 3) for value in values)

@@ -130,7 +130,7 @@ class Tracer:
         else:
             self.grad_seen = self.grad_seen or self.locate() or True
 
-    def identical(self, left: FakeTensor, right: FakeTensor) -> bool:
+    def identical(self, left: FakeTensor | None, right: FakeTensor | None) -> bool:
         """``left is right``; where two inputs are asked, the answer joins the contract."""
         if left is right:
             return True

@@ -31,7 +31,7 @@ ONE = [
     pytest.param(lambda x: x.shape[0] < 2, id="< 2"),
     pytest.param(lambda x: not x.shape[0] > 1, id="not > 1"),
     pytest.param(lambda x: not x.shape[0] >= 2, id="not >= 2"),
-    pytest.param(lambda x: 2 > x.shape[0], id="2 >"),
+    pytest.param(lambda x: 2 > x.shape[0], id="2 >"),  # noqa: SIM300
     pytest.param(lambda x: x.size(0) == 1, id="size()"),
     pytest.param(lambda x: x.numel() == 3, id="numel()"),
     pytest.param(lambda x: x.t().is_contiguous(), id="is_contiguous()"),
@@ -227,9 +227,7 @@ def test_dims_that_must_be_equal(combine: Any, strict: bool) -> None:
     assert found["a"] != found["b"]
     one = Dim("n", min=2, max=64)
     shared = {"x": {0: one}, "y": {0: one}}
-    program = dl.export(
-        _module(forward), (numbers(4), numbers(4)), dynamic_shapes=shared, strict=strict
-    )
+    program = dl.export(_module(forward), (numbers(4), numbers(4)), dynamic_shapes=shared, strict=strict)
     agree(program, forward, [(numbers(n), numbers(n, seed=1)) for n in (2, 64)])
 
 

@@ -77,7 +77,7 @@ def _holds(owner: Any, name: str, value: Any) -> bool:
     if type(owner) is ModuleType or issubclass(type(owner), type):
         return True
     try:
-        return object.__getattribute__(owner, "__dict__").get(name) is value  # type: ignore[no-any-return]
+        return object.__getattribute__(owner, "__dict__").get(name) is value
     except AttributeError:
         return False
 

@@ -30,13 +30,29 @@ def page() -> str:
         for name, (reason, hint) in sorted({**tables.REFUSED_MODULES, **tables.REFUSED}.items())
     ]
     refused.append(("`id` in the user's own code", *tables.IDENTITY))
-    refused.append(("`datetime` methods " + ", ".join(sorted(tables.CLOCK_METHODS)), "read a clock", "pass the value as an input"))
-    refused.append(("`next` and loops over an iterator from outside", "advance it for good", "make the iterator in forward"))
+    refused.append(
+        (
+            "`datetime` methods " + ", ".join(sorted(tables.CLOCK_METHODS)),
+            "read a clock",
+            "pass the value as an input",
+        )
+    )
+    refused.append(
+        (
+            "`next` and loops over an iterator from outside",
+            "advance it for good",
+            "make the iterator in forward",
+        )
+    )
     lines += _rows(("what", "reason", "way out"), refused)
     lines += ["## Skipped, with an entry in `effects`", ""]
     lines += [f"* `{name}`" for name in sorted(tables.SKIPPED)]
     lines += [f"* `logging`: {', '.join(sorted(tables.LOGGING_SKIPPED))}", ""]
-    lines += ["## Read as an assumption", "", "* `os.environ` and `os.getenv`: the value (or its absence) is burned in and recorded."]
+    lines += [
+        "## Read as an assumption",
+        "",
+        "* `os.environ` and `os.getenv`: the value (or its absence) is burned in and recorded.",
+    ]
     lines += ["* attributes of outside objects, globals and closure variables, with their path and line.", ""]
     lines += ["## Changes its object: under the transaction", ""]
     lines += [f"* `{cls.__name__}`: {', '.join(sorted(names))}" for cls, names in MUTATORS.items()]

@@ -10,6 +10,7 @@ import builtins
 import math
 import operator
 from collections.abc import Callable
+from types import GeneratorType
 from typing import Any, Final
 
 from solver.sym import SymBool, SymFloat, SymInt, sym_float, sym_int, sym_sqrt
@@ -107,6 +108,6 @@ NUMBERS: Final = (SymInt, SymFloat, SymBool)
 ITERATOR_TYPES: Final[frozenset[type]] = frozenset(
     {
         map, zip, filter, enumerate, reversed, type(iter([])), type(iter(())), type(iter({})), type(iter(set())),
-        type(iter("")), type(iter(range(0))), type(x for x in ()),
+        type(iter("")), type(iter(range(0))), GeneratorType,
     }
 )  # fmt: skip

@@ -20,7 +20,7 @@ from dynamo_lite.strict.policy.origins import Origins
 from dynamo_lite.strict.transaction import Transaction, mutated
 from dynamo_lite.trace.tracer import Tracer
 from dynamo_lite.ways_out import WayOut
-from fx_ir.provenance import Assumption
+from fx_ir.provenance import Assumption, AssumptionKind
 from solver.errors import ExportError, Location
 from solver.sym import SymBool, SymFloat, SymInt
 
@@ -51,7 +51,7 @@ class TracePolicy(NullPolicy):
         file = code.co_filename
         if places.is_opaque(code) or file.endswith(tables.OPAQUE_FILES):
             return True
-        return file.endswith("/os.py") and code.co_qualname.startswith("_Environ.")
+        return file.endswith(("/os.py", "<frozen os>")) and code.co_qualname.startswith("_Environ.")
 
     def call_native(self, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], frame: Frame) -> Any:
         kind = type(fn)
@@ -63,6 +63,8 @@ class TracePolicy(NullPolicy):
             if places.is_ours(fn.__code__):
                 return self._way_out(args, kwargs) if fn is _WAY_OUT else fn(*args, **kwargs)
             return self._library_function(fn, args, kwargs)
+        if kind.__name__ == "cython_function_or_method":
+            self._refuse_compiled(fn, args)
         container = mutated(fn, args)
         if container is not MISSING:
             self.transaction.write("content", container, None)
@@ -85,6 +87,15 @@ class TracePolicy(NullPolicy):
             result = fn(*args, **kwargs)
         self.transaction.made(result)
         return result
+
+    def _refuse_compiled(self, fn: Any, args: tuple[Any, ...]) -> None:
+        """Functions and methods that Cython made (NumPy's random numbers)."""
+        module = type(args[0]).__module__ if args and fn.__module__ is None else str(fn.__module__)
+        why = impure.module_reason(module)
+        if why is not None:
+            raise CALL_REFUSED(
+                name=f"{module}.{fn.__name__}", reason=why[0], hint_text=why[1], location=traced.location()
+            )
 
     def _number(self, function: Any, value: Any) -> Any:
         """``int``, ``float`` and their kin of a symbolic number, or of a tensor through ``item``; ``len`` of a tensor."""
@@ -139,14 +150,7 @@ class TracePolicy(NullPolicy):
 
     def _environ(self, fn: FunctionType, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if fn.__name__ in ("__getitem__", "get", "__contains__") and len(args) > 1:
-            key = args[1]
-            found = os.environ.get(key)
-            self.environment.setdefault(
-                key,
-                Assumption(
-                    f"environment {key}", found, "absence" if found is None else "value", traced.location()
-                ),
-            )
+            self._read_environment(args[1])
             return fn(*args, **kwargs)
         if fn.__name__ in ("__setitem__", "__delitem__", "setdefault", "pop", "putenv"):
             raise CALL_REFUSED(
@@ -156,6 +160,12 @@ class TracePolicy(NullPolicy):
                 location=traced.location(),
             )
         return fn(*args, **kwargs)
+
+    def _read_environment(self, key: str) -> None:
+        if key not in self.environment:
+            found = os.environ.get(key)
+            kind: AssumptionKind = "absence" if found is None else "value"
+            self.environment[key] = Assumption(f"environment {key}", found, kind, user_location())
 
     def _way_out(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         way: WayOut = args[0]
@@ -203,7 +213,10 @@ class TracePolicy(NullPolicy):
         return value
 
     def load_item(self, container: Any, key: Any, value: Any) -> Any:
-        self.origins.read(container, "item", key, value)
+        if container is os.environ:
+            self._read_environment(key)
+        else:
+            self.origins.read(container, "item", key, value)
         return value
 
     def _refuse_iterator(self, value: Any) -> None:
