@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from dynamo_lite.lowering import (
     attributes,
+    composites,
     conversion,
     creation,
     dunders,
@@ -80,7 +81,8 @@ def _methods() -> dict[str, TensorFunction]:
         for name in (*names.SHARED, *names.METHODS_ONLY, *names.INPLACE)
         if name not in _METHODS
     }
-    made |= {name: special(f"Tensor.{name}", function) for name, function in _METHODS.items()}
+    specials = {**_METHODS, **composites.SHARED, **composites.METHODS}
+    made |= {name: special(f"Tensor.{name}", function) for name, function in specials.items()}
     made |= {name: leaf(f"Tensor.{name}", conversion.cast(dtype)) for name, dtype in _CASTS.items()}
     made |= {name: leaf(f"Tensor.{name}", lower) for name, lower in _dunder_lowers().items()}
     return made
@@ -90,7 +92,8 @@ def _functions() -> dict[str, TensorFunction]:
     wanted = dict.fromkeys((*names.SHARED, *names.FUNCTIONS_ONLY))
     made = {name: lazy(f"torch.{name}", name) for name in wanted if name not in _FUNCTIONS}
     made |= {name: lazy(f"torch.{name}", name, factory=True) for name in names.FACTORIES}
-    made |= {name: special(f"torch.{name}", function) for name, function in _FUNCTIONS.items()}
+    specials = {**_FUNCTIONS, **composites.SHARED, **composites.FUNCTIONS}
+    made |= {name: special(f"torch.{name}", function) for name, function in specials.items()}
     return made
 
 

@@ -14,10 +14,6 @@ fft2 = lazy("fft.fft2", "fft_fft2")
 ifft2 = lazy("fft.ifft2", "fft_ifft2")
 fftn = lazy("fft.fftn", "fft_fftn")
 ifftn = lazy("fft.ifftn", "fft_ifftn")
-rfft2 = lazy("fft.rfft2", "fft_rfft2")
-irfft2 = lazy("fft.irfft2", "fft_irfft2")
-fftshift = lazy("fft.fftshift", "fft_fftshift")
-ifftshift = lazy("fft.ifftshift", "fft_ifftshift")
 
 
 def __getattr__(name: str) -> Any:

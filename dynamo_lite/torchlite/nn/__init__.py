@@ -11,7 +11,6 @@ from dynamo_lite.torchlite.nn.activations import (
     GELU,
     GLU,
     SELU,
-    AlphaDropout,
     Dropout,
     Dropout1d,
     Dropout2d,
@@ -98,7 +97,7 @@ from dynamo_lite.torchlite.parameter import Buffer, Parameter
 
 __all__ = [
     "CELU", "ELU", "GELU", "GLU", "GRU", "LSTM", "SELU", "AdaptiveAvgPool1d", "AdaptiveAvgPool2d", "AdaptiveMaxPool2d",
-    "AlphaDropout", "AvgPool1d", "AvgPool2d", "BCELoss", "BCEWithLogitsLoss", "BatchNorm1d", "BatchNorm2d", "BatchNorm3d",
+    "AvgPool1d", "AvgPool2d", "BCELoss", "BCEWithLogitsLoss", "BatchNorm1d", "BatchNorm2d", "BatchNorm3d",
     "Bilinear", "Buffer", "ConstantPad1d", "ConstantPad2d", "Conv1d", "Conv2d", "Conv3d", "ConvTranspose1d",
     "ConvTranspose2d", "CosineEmbeddingLoss", "CosineSimilarity", "CrossEntropyLoss", "Dropout", "Dropout1d",
     "Dropout2d", "Embedding", "Flatten", "GRUCell", "GroupNorm", "Hardsigmoid", "Hardswish", "Hardtanh", "HuberLoss",

@@ -250,8 +250,3 @@ class Dropout1d(_Dropout):
 class Dropout2d(_Dropout):
     def forward(self, input: Any) -> Any:
         return F.dropout2d(input, self.p, self.training, self.inplace)
-
-
-class AlphaDropout(_Dropout):
-    def forward(self, input: Any) -> Any:
-        return F.alpha_dropout(input, self.p, self.training)

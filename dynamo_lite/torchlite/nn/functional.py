@@ -34,7 +34,7 @@ from dynamo_lite.torchlite.nn.pooling_functions import (
 )
 
 __all__ = [
-    "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_max_pool2d", "alpha_dropout", "avg_pool1d", "avg_pool2d",
+    "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_max_pool2d", "avg_pool1d", "avg_pool2d",
     "batch_norm", "bilinear", "binary_cross_entropy", "binary_cross_entropy_with_logits", "celu", "conv1d", "conv2d",
     "conv3d", "conv_transpose1d", "conv_transpose2d", "cosine_embedding_loss", "cosine_similarity", "cross_entropy",
     "dropout", "dropout1d", "dropout2d", "elu", "embedding", "embedding_bag", "fold", "gelu", "glu", "group_norm",
@@ -68,7 +68,6 @@ pixel_unshuffle = FUNCTIONS["pixel_unshuffle"]
 
 _dropout = FUNCTIONS["dropout"]
 _feature_dropout = FUNCTIONS["feature_dropout"]
-_alpha_dropout = FUNCTIONS["alpha_dropout"]
 _embedding = FUNCTIONS["embedding"]
 _embedding_bag = FUNCTIONS["embedding_bag"]
 _layer_norm = FUNCTIONS["layer_norm"]
@@ -225,11 +224,6 @@ def dropout1d(input: Any, p: float = 0.5, training: bool = True, inplace: bool =
 def dropout2d(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
     _check_probability(p)
     return _feature_dropout(input, p, training)
-
-
-def alpha_dropout(input: Any, p: float = 0.5, training: bool = False, inplace: bool = False) -> Any:
-    _check_probability(p)
-    return _alpha_dropout(input, p, training)
 
 
 # --- look-up and normalisation ---

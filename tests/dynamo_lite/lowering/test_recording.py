@@ -94,7 +94,7 @@ def test_natively_converted_scalars_do_not_become_numbers(body: Body) -> None:
 def test_metadata_is_read_without_a_call() -> None:
     real = guarded(2, 3)
     with spying() as spy:
-        facts = (
+        facts: tuple[Any, ...] = (
             real.shape,
             real.dtype,
             real.ndim,

@@ -18,7 +18,7 @@ pytestmark = [pytest.mark.torch, needs_torch]
 def _net(torch: Any) -> Any:
     nn = torch.nn
 
-    class Net(nn.Module):  # type: ignore[misc]
+    class Net(nn.Module):  # type: ignore[name-defined]
         def __init__(self) -> None:
             super().__init__()
             self.first = nn.Linear(3, 4)
@@ -55,7 +55,7 @@ def _with_net(body: Any) -> Snippet:
 
 
 def _raises_in_init(torch: Any, assign: Any) -> Any:
-    class Broken(torch.nn.Module):  # type: ignore[misc]
+    class Broken(torch.nn.Module):
         def __init__(self) -> None:
             assign(self)
 

@@ -1,0 +1,124 @@
+"""Functions that are several operators: what PyTorch composes too, and in-place views."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from dynamo_lite.lowering import metadata
+from dynamo_lite.lowering.access import meta_of
+from dynamo_lite.lowering.packets import apply
+from dynamo_lite.lowering.structure import broadcast_shapes
+
+
+def _listed(tensors: tuple[Any, ...]) -> Sequence[Any]:
+    """Several tensors, given one by one or as a sequence."""
+    return tensors[0] if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)) else tensors
+
+
+def broadcast_tensors(*tensors: Any) -> list[Any]:
+    """Views of the tensors, all of the shape that they broadcast to."""
+    given = _listed(tensors)
+    shape = broadcast_shapes(*[meta_of(tensor).shape for tensor in given])
+    return [apply("expand", tensor, list(shape)) for tensor in given]
+
+
+def _at_least(rank: int) -> Callable[..., Any]:
+    def grown(tensor: Any) -> Any:
+        held = meta_of(tensor).ndim
+        if rank == 3 and held == 2:
+            return apply("unsqueeze", tensor, -1)
+        if rank == 3 and held == 1:
+            return apply("unsqueeze", apply("unsqueeze", tensor, 0), -1)
+        for _ in range(rank - held):
+            tensor = apply("unsqueeze", tensor, 0)
+        return tensor
+
+    def at_least(*tensors: Any) -> Any:
+        given = _listed(tensors)
+        made = tuple(grown(tensor) for tensor in given)
+        return made[0] if given is tensors and len(tensors) == 1 else made
+
+    at_least.__doc__ = f"Views with at least {rank} dimensions."
+    return at_least
+
+
+atleast_1d, atleast_2d, atleast_3d = _at_least(1), _at_least(2), _at_least(3)
+
+
+def conj(self: Any) -> Any:
+    """The complex conjugate; a real tensor itself."""
+    return apply("conj_physical", self) if meta_of(self).dtype.is_complex else self
+
+
+def fliplr(self: Any) -> Any:
+    """Flipped along the second dimension."""
+    if meta_of(self).ndim < 2:
+        raise RuntimeError("Input must be >= 2-d.")
+    return apply("flip", self, [1])
+
+
+def flipud(self: Any) -> Any:
+    """Flipped along the first dimension."""
+    if meta_of(self).ndim < 1:
+        raise RuntimeError("Input must be >= 1-d.")
+    return apply("flip", self, [0])
+
+
+def hsplit(self: Any, indices_or_sections: Any) -> Any:
+    """Split along the second dimension (the only one of a vector)."""
+    return apply("tensor_split", self, indices_or_sections, 0 if meta_of(self).ndim == 1 else 1)
+
+
+def vsplit(self: Any, indices_or_sections: Any) -> Any:
+    """Split along the first dimension."""
+    return apply("tensor_split", self, indices_or_sections, 0)
+
+
+def inner(self: Any, other: Any) -> Any:
+    """Products summed over the last dimensions."""
+    if meta_of(self).ndim == 0 or meta_of(other).ndim == 0:
+        return apply("mul", self, other)
+    return apply("tensordot", self, other, [-1], [-1])
+
+
+def bilinear(input1: Any, input2: Any, weight: Any, bias: Any = None) -> Any:
+    """``input1 @ weight[o] @ input2 + bias[o]`` for each output ``o``."""
+    result = apply("einsum", "...i,oij,...j->...o", [input1, weight, input2])
+    return result if bias is None else apply("add", result, bias)
+
+
+def inverse(self: Any) -> Any:
+    """The inverse matrix."""
+    return apply("linalg_inv", self)
+
+
+def det(self: Any) -> Any:
+    """The determinant."""
+    return apply("linalg_det", self)
+
+
+def _in_place_view(name: str) -> Callable[..., Any]:
+    def change(self: Any, *args: Any) -> Any:
+        metadata.set_attribute(self, "data", apply(name, self, *args))
+        return self
+
+    change.__doc__ = f"``{name}`` of the tensor itself: it views its memory otherwise from now on. Refused while exporting."
+    return change
+
+
+unsqueeze_, squeeze_, t_ = _in_place_view("unsqueeze"), _in_place_view("squeeze"), _in_place_view("t")
+transpose_ = _in_place_view("transpose")
+swapaxes_ = _in_place_view("transpose")
+
+SHARED: dict[str, Callable[..., Any]] = {
+    "conj": conj, "fliplr": fliplr, "flipud": flipud, "hsplit": hsplit, "vsplit": vsplit, "inner": inner,
+    "inverse": inverse, "det": det,
+}  # fmt: skip
+METHODS: dict[str, Callable[..., Any]] = {
+    "unsqueeze_": unsqueeze_, "squeeze_": squeeze_, "t_": t_, "transpose_": transpose_, "swapaxes_": swapaxes_,
+}  # fmt: skip
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "broadcast_tensors": broadcast_tensors, "atleast_1d": atleast_1d, "atleast_2d": atleast_2d,
+    "atleast_3d": atleast_3d, "bilinear": bilinear,
+}  # fmt: skip
