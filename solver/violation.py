@@ -129,7 +129,9 @@ def unproved(env: ShapeEnv, report: Report) -> ExportError:
         if len(bad) > _SHOWN:
             lines.append(f"and {len(bad) - _SHOWN} more")
         error = GUARDS_NOT_IMPLIED(
-            location=guards[bad[0].id].location, what="; ".join(lines), fix=_way_out(report, bad[0])
+            location=guards[bad[0].id].location,
+            what="; ".join(lines),
+            fix=_way_out(report, bad[0]) + _keep_dynamic(guards[bad[0].id]),
         )
     error.report = report  # type: ignore[attr-defined]
     return error
@@ -147,6 +149,13 @@ def _sentence(env: ShapeEnv, found: GuardReport, guard: Guard) -> str:
         sizes = shapes(env, found.counterexample) or found.counterexample
         text += ": it fails at " + ", ".join(f"{source} = {size}" for source, size in sizes.items())
     return text
+
+
+def _keep_dynamic(guard: Guard) -> str:
+    """What else helps where Python took the plain value of a size, as ``range`` does."""
+    if guard.kind != "specialize":
+        return ""
+    return "; to keep the size dynamic do not ask for its plain value (write a loop over it with map or scan)"
 
 
 def _way_out(report: Report, first: GuardReport) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import operator
+
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
@@ -156,17 +158,12 @@ def truth(self: Any) -> bool:
 
 
 def number(kind: type) -> Lower:
-    """``int(tensor)``, ``float(tensor)``, ``complex(tensor)``; under a trace the symbolic number itself."""
+    """``int(tensor)``, ``float(tensor)``, ``complex(tensor)``; C code asks for a plain value, which a trace refuses."""
 
     def lower(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
         self = args[0]
         _one_element(self, "only one element tensors can be converted to Python scalars", ValueError)
-        value = item(self)
-        if dispatch.recorder() is None:
-            return kind(value)
-        if kind is float and isinstance(value, SymInt):
-            return value.__float__()
-        return value
+        return kind(item(self))
 
     return lower
 
@@ -179,6 +176,11 @@ def index(self: Any) -> Any:
         raise TypeError("only integer tensors of a single element can be converted to an index")
     value = item(self)
     return int(value) if isinstance(value, bool) else value
+
+
+def plain_index(self: Any) -> int:
+    """:func:`index` for C code, which takes a plain int alone; a trace refuses to give one."""
+    return operator.index(index(self))
 
 
 def length(self: Any) -> Any:

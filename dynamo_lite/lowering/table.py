@@ -52,7 +52,7 @@ _METHODS: Final[Mapping[str, Callable[..., Any]]] = {
     "is_shared": structure.is_shared, "share_memory_": metadata.itself,
     "__array__": conversion.array, "__len__": conversion.length, "__iter__": conversion.iterate,
     "__reversed__": conversion.reverse, "__contains__": conversion.contains, "__repr__": conversion.text,
-    "__format__": conversion.formatted, "__bool__": conversion.truth, "__index__": conversion.index,
+    "__format__": conversion.formatted, "__bool__": conversion.truth, "__index__": conversion.plain_index,
     "__getitem__": indexing.getitem, "__setitem__": indexing.setitem, "__pos__": dunders.pos,
     "__rtruediv__": dunders.rtruediv, "__divmod__": dunders.divmod_, "__copy__": structure.shallow_copy,
     "__deepcopy__": structure.deep_copy,

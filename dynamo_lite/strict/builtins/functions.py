@@ -219,22 +219,25 @@ def all_(frame: Frame, iterable: Any, /) -> Routine:
     return True
 
 
+_NUMBERS: Final = (int, float, bool, complex)
+
+
 @replaces(builtins.sum)
 def sum_(frame: Frame, iterable: Any, /, start: Any = 0) -> Routine:
     if type(start) in (str, bytes, bytearray):
         return sum(iterable, start)  # C refuses it
-    items = yield from collect(frame, iterable)
-    if all(type(item) in (int, float, bool, complex) for item in items) and type(start) in (
-        int,
-        float,
-        bool,
-        complex,
-    ):
-        return sum(items, start)
+    iterator = yield from get_iterator(frame, iterable)
+    plain: list[Any] = []
     total = start
-    for item in items:
+    while (item := (yield from step(frame, iterator))) is not END:
+        if type(item) in _NUMBERS and type(start) in _NUMBERS:
+            plain.append(item)
+            continue
+        if plain:
+            total, plain = sum(plain, start), []
+        start = None
         total = yield call(operator.add, total, item)
-    return total
+    return sum(plain, start) if plain else total
 
 
 @replaces(functools.reduce)
