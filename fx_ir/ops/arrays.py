@@ -7,12 +7,14 @@ has silenced floating-point warnings (``numpy.errstate(all="ignore")``).
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import wraps
 from typing import Any
 
 import numpy as np
 
 from fx_ir.dtypes import CPU, DType, combine_types, from_numpy, get_default_dtype, of_number
 from fx_ir.meta import TensorMeta
+from fx_ir.ops.shapes import elementwise_strides
 
 Array = np.ndarray[Any, np.dtype[Any]]
 Operand = Any  # Array or a Python number
@@ -21,6 +23,19 @@ Operand = Any  # Array or a Python number
 def as_array(value: Any) -> Array:
     """An array of what a NumPy function gave (it turns 0-d results into scalars)."""
     return value if type(value) is np.ndarray else np.asarray(value)
+
+
+def dense(value: Any) -> Array:
+    """As ``as_array``, contiguous."""
+    array = as_array(value)
+    return array if array.flags.c_contiguous else np.ascontiguousarray(array)
+
+
+def copied(array: Array) -> Array:
+    """A copy in PyTorch's order of memory. NumPy's differs where an array repeats elements by a stride of 0."""
+    if array.flags.c_contiguous or 0 not in array.strides:
+        return array.copy(order="K")
+    return laid_out(array, elementwise_strides(array.shape, [describe(array)]))
 
 
 def to(array: Array, dtype: DType) -> Array:
@@ -115,6 +130,7 @@ def compute_type(dtype: np.dtype[Any]) -> np.dtype[Any]:
 def in_float32(function: Callable[..., Array]) -> Callable[..., Array]:
     """A kernel of one floating array, computed in float32 for the half precisions and in floats for integers."""
 
+    @wraps(function)
     def kernel(array: Array, *args: Any, **kwargs: Any) -> Array:
         array = to_float(array)
         wide = compute_type(array.dtype)

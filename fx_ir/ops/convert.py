@@ -8,7 +8,7 @@ import numpy as np
 
 from fx_ir.dtypes import Device, DType, MemoryFormat
 from fx_ir.meta import TensorMeta
-from fx_ir.ops.arrays import Array, to
+from fx_ir.ops.arrays import Array, copied, to
 from fx_ir.ops.registry import ViewRule, register, register_inplace
 from fx_ir.ops.shapes import (
     broadcast_shapes,
@@ -76,7 +76,7 @@ def is_noop(
 def _convert(self: Array, dtype: DType | None, copy: bool, memory_format: MemoryFormat | None) -> Array:
     result = self if dtype is None else to(self, dtype)
     result = with_format(result, memory_format)
-    return result.copy(order="K") if copy and result is self else result
+    return copied(result) if copy and result is self else result
 
 
 def _fake_to_dtype(
@@ -162,7 +162,7 @@ def _to_other(
     memory_format: MemoryFormat | None = None,
 ) -> Array:
     result = with_format(self.astype(other.dtype, copy=False), memory_format)
-    return result.copy(order="K") if copy and result is self else result
+    return copied(result) if copy and result is self else result
 
 
 def _noop_other(

@@ -20,7 +20,7 @@ from fx_ir.dtypes import (
     of_number,
 )
 from fx_ir.meta import Size, TensorMeta
-from fx_ir.ops.arrays import Array, as_array
+from fx_ir.ops.arrays import Array, as_array, copied
 from fx_ir.ops.convert import formatted, with_format
 from fx_ir.ops.registry import register, register_inplace
 from fx_ir.ops.shapes import elementwise
@@ -152,7 +152,8 @@ def _fake_like(
 
 def like(self: Array, value: Any, dtype: DType | None, memory_format: MemoryFormat | None) -> Array:
     """An array of this shape and layout filled with a number."""
-    result = np.empty_like(self, self.dtype if dtype is None else dtype.numpy, subok=False)
+    pattern = copied(self) if 0 in self.strides and not self.flags.c_contiguous else self
+    result = np.empty_like(pattern, self.dtype if dtype is None else dtype.numpy, subok=False)
     result.fill(np.asarray(value).astype(result.dtype))
     return with_format(result, memory_format)
 

@@ -10,7 +10,7 @@ import numpy as np
 from fx_ir import fake_context
 from fx_ir.dtypes import bool_, int64, result_type
 from fx_ir.meta import Size, Sizes, TensorMeta
-from fx_ir.ops.arrays import Array, as_array, cast, number_type
+from fx_ir.ops.arrays import Array, as_array, cast, describe, number_type
 from fx_ir.ops.registry import register, register_inplace
 from fx_ir.ops.reshape import fake_reshape, fake_unsqueeze, same
 from fx_ir.ops.shapes import (
@@ -82,7 +82,10 @@ def cat(tensors: Sequence[Array], dim: int = 0) -> Array:
     if any(tensor.dtype is not first for tensor in tensors):
         dtype = number_type(*tensors)
         kept = [cast(tensor, dtype) for tensor in kept]
-    return np.concatenate(kept, axis=dim)
+    result = np.concatenate(kept, axis=dim)
+    if result.flags.c_contiguous or all(suggests_channels_last(describe(tensor)) for tensor in kept):
+        return result
+    return np.ascontiguousarray(result)
 
 
 def fake_stack(tensors: Sequence[TensorMeta], dim: int = 0) -> TensorMeta:

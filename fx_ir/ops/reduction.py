@@ -10,7 +10,7 @@ import numpy as np
 
 from fx_ir.dtypes import Category, DType, bool_, float32, get_default_dtype, int64, uint8
 from fx_ir.meta import Size, TensorMeta
-from fx_ir.ops.arrays import Array, as_array, compute_type, to, to_float
+from fx_ir.ops.arrays import Array, as_array, compute_type, dense, to, to_float
 from fx_ir.ops.registry import register
 from fx_ir.ops.shapes import wrap_dim, wrap_dims
 
@@ -74,7 +74,7 @@ def _of_sum(function: Callable[..., Any]) -> Callable[..., Array]:
         dtype: DType | None = None,
     ) -> Array:
         wide, target = _widened(self, dtype)
-        result = as_array(function(wide, axis=axes(self, dim), keepdims=keepdim))
+        result = dense(function(wide, axis=axes(self, dim), keepdims=keepdim))
         return result.astype(target, copy=False)
 
     return kernel
@@ -133,7 +133,7 @@ def fake_truth(self: TensorMeta, dim: int | Sequence[int] | None = None, keepdim
 
 def _of_truth(function: Callable[..., Any]) -> Callable[..., Array]:
     def kernel(self: Array, dim: int | Sequence[int] | None = None, keepdim: bool = False) -> Array:
-        result = as_array(function(self, axis=axes(self, dim), keepdims=keepdim))
+        result = dense(function(self, axis=axes(self, dim), keepdims=keepdim))
         return result.astype(np.uint8 if self.dtype == np.uint8 else np.bool_, copy=False)
 
     return kernel
@@ -144,7 +144,7 @@ def fake_count(self: TensorMeta, dim: int | Sequence[int] | None = None) -> Tens
 
 
 def count_nonzero(self: Array, dim: int | Sequence[int] | None = None) -> Array:
-    return as_array(np.count_nonzero(self, axis=axes(self, dim))).astype(np.int64, copy=False)
+    return dense(np.count_nonzero(self, axis=axes(self, dim))).astype(np.int64, copy=False)
 
 
 # --- extrema ---------------------------------------------------------------------------------------------------------
@@ -160,7 +160,7 @@ def fake_extremum(self: TensorMeta, dim: Sequence[int] | None = None, keepdim: b
 
 def _of_extremum(ufunc: Any) -> Callable[..., Array]:
     def kernel(self: Array, dim: Sequence[int] | None = None, keepdim: bool = False) -> Array:
-        return as_array(ufunc.reduce(self, axis=axes(self, dim), keepdims=keepdim))
+        return dense(ufunc.reduce(self, axis=axes(self, dim), keepdims=keepdim))
 
     return kernel
 
@@ -180,7 +180,7 @@ def _of_extremum_dim(find: Callable[..., Any]) -> Callable[..., tuple[Array, Arr
         if self.ndim == 0:
             return self.copy(), np.zeros((), np.int64)
         wrapped = wrap_dim(dim, self.ndim)
-        index = as_array(find(self, axis=wrapped, keepdims=True)).astype(np.int64, copy=False)
+        index = dense(find(self, axis=wrapped, keepdims=True)).astype(np.int64, copy=False)
         values = np.take_along_axis(self, index, axis=wrapped)
         if not keepdim:
             return np.squeeze(values, axis=wrapped), np.squeeze(index, axis=wrapped)
@@ -201,7 +201,7 @@ def _of_arg(find: Callable[..., Any]) -> Callable[..., Array]:
             raise IndexError("argmax(): Expected reduction dim to be specified for input.numel() == 0.")
         if self.ndim == 0:
             return np.zeros((), np.int64)
-        return as_array(find(self, axis=dim, keepdims=keepdim)).astype(np.int64, copy=False)
+        return dense(find(self, axis=dim, keepdims=keepdim)).astype(np.int64, copy=False)
 
     return kernel
 
@@ -337,7 +337,7 @@ def vector_norm(
         result = np.sqrt(np.sum(size * size, axis=axis, keepdims=keepdim))
     else:
         result = np.power(np.sum(np.power(size, ord), axis=axis, keepdims=keepdim), 1.0 / ord)
-    return as_array(result).astype(target, copy=False)
+    return dense(result).astype(target, copy=False)
 
 
 def _fake_norm(

@@ -10,7 +10,7 @@ import numpy as np
 from fx_ir import fake_context
 from fx_ir.dtypes import bool_, result_type
 from fx_ir.meta import TensorMeta
-from fx_ir.ops.arrays import Array, Operand, as_array, cast, number_type, to
+from fx_ir.ops.arrays import Array, Operand, as_array, cast, dense, number_type, to
 from fx_ir.ops.binary import over
 from fx_ir.ops.registry import register, register_inplace
 from fx_ir.ops.shapes import broadcast_shapes, elementwise
@@ -66,7 +66,7 @@ def fake_masked_fill(self: TensorMeta, mask: TensorMeta, value: Any) -> TensorMe
 
 
 def masked_fill(self: Array, mask: Array, value: Operand) -> Array:
-    return as_array(np.where(mask, np.asarray(value).astype(self.dtype), self))
+    return dense(np.where(mask, np.asarray(value).astype(self.dtype), self))
 
 
 def fake_lerp(self: TensorMeta, end: TensorMeta, weight: Any) -> TensorMeta:

@@ -9,7 +9,7 @@ import numpy as np
 
 from fx_ir.dtypes import Category, bool_, get_default_dtype, int64
 from fx_ir.meta import TensorMeta
-from fx_ir.ops.arrays import Array, as_array, compute_type, in_float32, to_float
+from fx_ir.ops.arrays import Array, as_array, compute_type, copied, in_float32, to_float
 from fx_ir.ops.registry import register, register_inplace
 from fx_ir.ops.shapes import elementwise
 from fx_ir.ops.views import WHOLE_RULE
@@ -187,8 +187,11 @@ def nan_to_num(
     self: Array, nan: float | None = None, posinf: float | None = None, neginf: float | None = None
 ) -> Array:
     if self.dtype.kind not in "fc":
-        return self.copy()
-    return as_array(np.nan_to_num(self, nan=0.0 if nan is None else nan, posinf=posinf, neginf=neginf))
+        return copied(self)
+    self = copied(self)
+    return as_array(
+        np.nan_to_num(self, nan=0.0 if nan is None else nan, posinf=posinf, neginf=neginf, copy=False)
+    )
 
 
 _FLOAT: dict[str, Kernel] = {

@@ -47,6 +47,7 @@ def unary() -> list[Sample]:
             found += _types(name, values, ("float64", "float16"))
             if names is _FLOAT_UNARY:
                 found += _types(name, values, ("int64", "bool"))
+    found += _layouts("acosh", "above") + _types("acosh", "above", ("float64", "float16"))
     for name in _ANY_UNARY:
         found += _layouts(name, "normal")
         found += _types(name, "normal", ("float64", "float16", "int64", "int8"))

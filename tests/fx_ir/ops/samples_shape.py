@@ -22,7 +22,7 @@ def reshapes() -> list[Sample]:
         sample("reshape", F(3, 2, 4, layout="wide"), [3, 8]), sample("reshape", F(3, 2, 4, layout="wide"), [24]),
         sample("flatten.using_ints", F(2, 3, 4)), sample("flatten.using_ints", F(2, 3, 4), 1), sample("flatten.using_ints", F()),
         sample("flatten.using_ints", F(2, 3, 4), 0, 1), sample("flatten.using_ints", F(2, 3, 4, layout="swap"), 1, 2),
-        sample("flatten.using_ints", F(2, 3), 1, 1), sample("ravel", F(2, 3, layout="t")), sample("unflatten.int", F(2, 12), 1, [3, -1]),
+        sample("flatten.using_ints", F(2, 3), 1, 1), sample("ravel", F(2, 3, layout="t")), sample("ravel", F(2, 3)), sample("unflatten.int", F(2, 12), 1, [3, -1]),
         sample("unflatten.int", F(12, 2, layout="t"), 0, [3, 4]), sample("_unsafe_view", F(3, 4), [6, 2]),
         sample("unsqueeze", F(3, 4), 0), sample("unsqueeze", F(3, 4), -1), sample("unsqueeze", F(2, 3, layout="t"), 1),
         sample("unsqueeze", F(), 0), sample("squeeze", F(1, 3, 1)), sample("squeeze.dim", F(1, 3, 1), 0), sample("squeeze.dim", F(1, 3), 1),
@@ -68,7 +68,7 @@ def conversions() -> list[Sample]:
     found += [
         sample("to.dtype", F(2, 3, 4, layout="t"), f64), sample("to.dtype", F(3, 4, layout="step"), i64), sample("to.dtype", F(3, 4), f32, False, True),
         sample("to.dtype", F(2, 3, 4, 5), f64, False, False, last), sample("to.dtype", F(2, 3, 4, 5), f32, False, False, last),
-        sample("to.device", F(3, 4), CPU, f64), sample("to.device", F(3, 4), CPU, f32), sample("to.other", F(3, 4), L(2)),
+        sample("to.device", F(3, 4), CPU, f64), sample("to.device", F(3, 4), CPU, f32), sample("to.other", F(3, 4), L(2)), sample("to.other", F(3, 4), F(2)),
         sample("to.dtype_layout", F(3, 4), dtype=f64), sample("to.dtype_layout", F(3, 4, layout="t")), sample("_to_copy", F(3, 4)),
         sample("_to_copy", F(2, 3, 4, layout="t"), dtype=i64), sample("_to_copy", F(2, 3, 4, 5), memory_format=last),
         sample("_to_copy", F(2, 3, layout="t"), memory_format=plain), sample("type_as", F(3, 4), L(1)), sample("type_as", F(3, 4), F(1)),

@@ -73,6 +73,8 @@ def _draw(spec: T, shape: Sequence[int], rng: np.random.Generator) -> Array:
     drawn = np.asarray(rng.standard_normal(shape))
     if spec.values == "positive":
         drawn = np.abs(drawn) + 0.1
+    elif spec.values == "above":
+        drawn = np.abs(drawn) + 1.01
     elif spec.values == "unit":
         drawn = np.asarray(rng.random(shape)) * 0.98 + 0.01
     elif spec.values == "special":
