@@ -7,17 +7,22 @@ rules and kernels share.
 from fx_ir.ops import (
     activation,
     attention,
+    batch_norm,
     binary,
     conv,
     convert,
     creation,
+    grids,
     indexing,
     joining,
     loss,
     matmul,
     norm,
+    padding,
+    permute,
     pool,
     random,
+    ranges,
     recurrent,
     reduction,
     resample,
@@ -26,6 +31,7 @@ from fx_ir.ops import (
     sorting,
     spectral,
     splits,
+    statistics,
     sym,
     ternary,
     unary,
@@ -44,8 +50,9 @@ from fx_ir.ops.registry import (
 )
 
 FAMILIES = (
-    binary, unary, ternary, activation, reduction, matmul, norm, attention, conv, pool, resample, recurrent, loss, reshape, views, splits, convert, creation,
-    joining, indexing, scatter, sorting, spectral, random, sym,
+    binary, unary, ternary, activation, reduction, statistics, matmul, norm, batch_norm, attention, conv, pool, padding,
+    resample, recurrent, loss, reshape, views, permute, splits, convert, creation, ranges, joining, grids, indexing,
+    scatter, sorting, spectral, random, sym,
 )  # fmt: skip
 
 __all__ = [

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -10,23 +9,20 @@ import numpy as np
 
 from fx_ir.dtypes import (
     CPU,
-    Category,
     Device,
     DType,
     MemoryFormat,
-    bool_,
     get_default_dtype,
-    int64,
     of_number,
 )
 from fx_ir.meta import Size, TensorMeta
-from fx_ir.ops.arrays import Array, as_array, copied
+from fx_ir.ops.arrays import Array, copied
 from fx_ir.ops.convert import formatted, with_format
 from fx_ir.ops.registry import register, register_inplace
 from fx_ir.ops.shapes import elementwise
 
-_OPTIONS = "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None"
-_LIKE_OPTIONS = f"{_OPTIONS}, MemoryFormat? memory_format=None"
+OPTIONS = "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None"
+_LIKE_OPTIONS = f"{OPTIONS}, MemoryFormat? memory_format=None"
 
 
 def made(size: Sequence[Size], dtype: DType | None, device: Device | None) -> TensorMeta:
@@ -218,136 +214,6 @@ def _new_strided(
     return _strided(size, stride, dtype=from_numpy(self.dtype) if dtype is None else dtype)
 
 
-# --- ranges ----------------------------------------------------------------------------------------------------------
-
-
-def range_length(start: Any, end: Any, step: Any) -> Size:
-    """How many numbers ``arange`` gives: a ceiling, kept symbolic for symbolic bounds."""
-    if step == 0:
-        raise RuntimeError("step must be nonzero")
-    distance = end - start if not (type(start) is int and start == 0) else end
-    if (distance < 0) if step > 0 else (distance > 0):
-        raise RuntimeError("upper bound and larger bound inconsistent with step sign")
-    length: Size = distance
-    if _is_float(start) or _is_float(end) or _is_float(step):
-        length = math.ceil(distance / step)
-    elif step > 0:
-        length = distance if type(step) is int and step == 1 else (distance + (step - 1)) // step
-    else:
-        length = (-distance + (-step - 1)) // -step
-    return length
-
-
-def _is_float(value: Any) -> bool:
-    return of_number(value).is_floating_point
-
-
-def _arange_dtype(dtype: DType | None, *numbers: Any) -> DType:
-    if dtype is not None:
-        return dtype
-    return get_default_dtype() if any(_is_float(number) for number in numbers) else int64
-
-
-def _fake_arange(start: Any, end: Any, step: Any, dtype: DType | None, device: Device | None) -> TensorMeta:
-    return TensorMeta(
-        (range_length(start, end, step),),
-        _arange_dtype(dtype, start, end, step),
-        CPU if device is None else device,
-    )
-
-
-def _fake_arange_end(
-    end: Any, *, dtype: DType | None = None, device: Device | None = None, **_: Any
-) -> TensorMeta:
-    return _fake_arange(0, end, 1, dtype, device)
-
-
-def _fake_arange_step(
-    start: Any, end: Any, step: Any = 1, *, dtype: DType | None = None, device: Device | None = None, **_: Any
-) -> TensorMeta:
-    return _fake_arange(start, end, step, dtype, device)
-
-
-def arange(start: Any, end: Any, step: Any = 1, *, dtype: DType | None = None, **_: Any) -> Array:
-    target = _arange_dtype(dtype, start, end, step)
-    if target.category < Category.FLOAT:
-        start, end, step = (int(number) if target is not bool_ else number for number in (start, end, step))
-    length = int(range_length(start, end, step))
-    if target.category < Category.FLOAT:
-        return np.arange(start, start + length * step, step).astype(target.numpy, copy=False)
-    return as_array(start + np.arange(length, dtype=np.float64) * step).astype(target.numpy)
-
-
-def _arange_end(end: Any, *, dtype: DType | None = None, **options: Any) -> Array:
-    return arange(0, end, 1, dtype=dtype)
-
-
-def _fake_linspace(
-    start: Any,
-    end: Any,
-    steps: int,
-    base: float = 10.0,
-    *,
-    dtype: DType | None = None,
-    device: Device | None = None,
-    **_: Any,
-) -> TensorMeta:
-    if steps < 0:
-        raise RuntimeError("number of steps must be non-negative")
-    return made((steps,), dtype, device)
-
-
-def linspace(start: Any, end: Any, steps: int, *, dtype: DType | None = None, **_: Any) -> Array:
-    target = get_default_dtype() if dtype is None else dtype
-    return np.linspace(start, end, steps).astype(target.numpy)
-
-
-def _logspace(
-    start: Any, end: Any, steps: int, base: float = 10.0, *, dtype: DType | None = None, **_: Any
-) -> Array:
-    target = get_default_dtype() if dtype is None else dtype
-    return np.logspace(start, end, steps, base=base).astype(target.numpy)
-
-
-def _fake_scalar_tensor(
-    s: Any, *, dtype: DType | None = None, device: Device | None = None, **_: Any
-) -> TensorMeta:
-    return made((), dtype, device)
-
-
-def _scalar_tensor(s: Any, *, dtype: DType | None = None, **_: Any) -> Array:
-    return np.asarray(s).astype((get_default_dtype() if dtype is None else dtype).numpy)
-
-
-def _triangle_length(row: int, col: int, offset: int, lower: bool) -> int:
-    return int(
-        np.tril(np.ones((row, col)), offset).sum() if lower else np.triu(np.ones((row, col)), offset).sum()
-    )
-
-
-def _fake_triangle(lower: bool) -> Callable[..., TensorMeta]:
-    def fake(
-        row: int,
-        col: int,
-        offset: int = 0,
-        *,
-        dtype: DType | None = int64,
-        device: Device | None = None,
-        **_: Any,
-    ) -> TensorMeta:
-        return made((2, _triangle_length(row, col, offset, lower)), dtype or int64, device)
-
-    return fake
-
-
-def _triangle(lower: bool) -> Callable[..., Array]:
-    def kernel(row: int, col: int, offset: int = 0, *, dtype: DType | None = int64, **_: Any) -> Array:
-        indices = (np.tril_indices if lower else np.triu_indices)(row, offset, col)
-        return np.stack(indices).astype((dtype or int64).numpy)
-
-    return kernel
-
-
 def _fake_fill(self: TensorMeta, *value: Any) -> TensorMeta:
     if value and isinstance(value[0], TensorMeta) and value[0].ndim:
         raise RuntimeError(
@@ -363,7 +229,7 @@ def _fill(self: Array, value: Any = 0) -> Array:
 def _declare() -> None:
     for name, value in (("zeros", 0), ("ones", 1)):
         register(
-            f"aten::{name}(SymInt[] size, *, {_OPTIONS}) -> Tensor", fake=_fake_filled, kernel=_filled(value)
+            f"aten::{name}(SymInt[] size, *, {OPTIONS}) -> Tensor", fake=_fake_filled, kernel=_filled(value)
         )
     register(
         f"aten::empty.memory_format(SymInt[] size, *, {_LIKE_OPTIONS}) -> Tensor",
@@ -371,24 +237,23 @@ def _declare() -> None:
         kernel=_filled(0),
     )
     register(
-        f"aten::full(SymInt[] size, Scalar fill_value, *, {_OPTIONS}) -> Tensor",
+        f"aten::full(SymInt[] size, Scalar fill_value, *, {OPTIONS}) -> Tensor",
         fake=_fake_full,
         kernel=_full,
     )
     register(
-        f"aten::empty_strided(SymInt[] size, SymInt[] stride, *, {_OPTIONS}) -> Tensor",
+        f"aten::empty_strided(SymInt[] size, SymInt[] stride, *, {OPTIONS}) -> Tensor",
         fake=_fake_strided,
         kernel=_strided,
     )
     register(
-        f"aten::empty_permuted(SymInt[] size, int[] physical_layout, *, {_OPTIONS}) -> Tensor",
+        f"aten::empty_permuted(SymInt[] size, int[] physical_layout, *, {OPTIONS}) -> Tensor",
         fake=_fake_permuted,
         kernel=_permuted,
     )
-    register(f"aten::eye(SymInt n, *, {_OPTIONS}) -> Tensor", fake=_fake_eye, kernel=_eye)
-    register(f"aten::eye.m(SymInt n, SymInt m, *, {_OPTIONS}) -> Tensor", fake=_fake_eye, kernel=_eye)
+    register(f"aten::eye(SymInt n, *, {OPTIONS}) -> Tensor", fake=_fake_eye, kernel=_eye)
+    register(f"aten::eye.m(SymInt n, SymInt m, *, {OPTIONS}) -> Tensor", fake=_fake_eye, kernel=_eye)
     _declare_like()
-    _declare_ranges()
     for kind in ("Scalar", "Tensor"):
         register(f"aten::fill.{kind}(Tensor self, {kind} value) -> Tensor", fake=_fake_fill, kernel=_fill)
         register_inplace(
@@ -406,7 +271,7 @@ def _declare_like() -> None:
             kernel=_like_filled(value),
         )
         register(
-            f"aten::new_{name}(Tensor self, SymInt[] size, *, {_OPTIONS}) -> Tensor",
+            f"aten::new_{name}(Tensor self, SymInt[] size, *, {OPTIONS}) -> Tensor",
             fake=_fake_new,
             kernel=_new_filled(value),
         )
@@ -416,52 +281,15 @@ def _declare_like() -> None:
         kernel=_full_like,
     )
     register(
-        f"aten::new_full(Tensor self, SymInt[] size, Scalar fill_value, *, {_OPTIONS}) -> Tensor",
+        f"aten::new_full(Tensor self, SymInt[] size, Scalar fill_value, *, {OPTIONS}) -> Tensor",
         fake=_fake_new,
         kernel=_new_full,
     )
     register(
-        f"aten::new_empty_strided(Tensor self, SymInt[] size, SymInt[] stride, *, {_OPTIONS}) -> Tensor",
+        f"aten::new_empty_strided(Tensor self, SymInt[] size, SymInt[] stride, *, {OPTIONS}) -> Tensor",
         fake=_fake_new_strided,
         kernel=_new_strided,
     )
 
 
-def _declare_ranges() -> None:
-    register(f"aten::arange(Scalar end, *, {_OPTIONS}) -> Tensor", fake=_fake_arange_end, kernel=_arange_end)
-    register(
-        f"aten::arange.start(Scalar start, Scalar end, *, {_OPTIONS}) -> Tensor",
-        fake=_fake_arange_step,
-        kernel=arange,
-    )
-    register(
-        f"aten::arange.start_step(Scalar start, Scalar end, Scalar step=1, *, {_OPTIONS}) -> Tensor",
-        fake=_fake_arange_step,
-        kernel=arange,
-    )
-    register(
-        f"aten::linspace(Scalar start, Scalar end, int steps, *, {_OPTIONS}) -> Tensor",
-        fake=_fake_linspace,
-        kernel=linspace,
-    )
-    register(
-        f"aten::logspace(Scalar start, Scalar end, int steps, float base=10., *, {_OPTIONS}) -> Tensor",
-        fake=_fake_linspace,
-        kernel=_logspace,
-    )
-    register(
-        f"aten::scalar_tensor(Scalar s, *, {_OPTIONS}) -> Tensor",
-        fake=_fake_scalar_tensor,
-        kernel=_scalar_tensor,
-    )
-    for name, lower in (("tril", True), ("triu", False)):
-        register(
-            f"aten::{name}_indices(int row, int col, int offset=0, *, {_OPTIONS.replace('? dtype=None', '? dtype=4')}) -> Tensor",
-            fake=_fake_triangle(lower),
-            kernel=_triangle(lower),
-        )
-
-
 _declare()
-
-__all__ = ["arange", "as_array", "made", "range_length"]
