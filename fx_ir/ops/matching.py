@@ -241,6 +241,8 @@ def _varargs_start(positional: Sequence[Argument], given: Sequence[Kind]) -> int
     start = 1 if positional and positional[0].type.is_tensor else 0
     if len(positional) != start + 1 or len(given) <= start or not positional[start].type.is_int_list:
         return None
+    if len(given) == start + 1 and positional[start].type.size is not None:
+        return None  # one number for a list of known size stands for all of its items
     return start if all(kind in ("i", "I", "N") for kind in given[start:]) else None
 
 
