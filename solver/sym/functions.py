@@ -6,7 +6,8 @@ import math
 from typing import TYPE_CHECKING, Any, overload
 
 from solver import expr as E
-from solver.sym.numbers import NumberLike, SymBool, SymFloat, SymInt, SymNumber
+from solver.sym.methods import NumberLike
+from solver.sym.numbers import SymBool, SymFloat, SymInt, SymNumber
 from solver.sym.operands import number_of
 from solver.sym.rounding import rounded
 

@@ -9,123 +9,26 @@ Results are made by ``env.wrap``, so that an environment may choose subclasses o
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Generic, NoReturn, Protocol, TypeVar, Union, overload
+from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar
 
 from solver import expr as E
-from solver.sym.operands import arithmetic, number_of
+from solver.sym.methods import (
+    Comparison,
+    FloatArithmetic,
+    IntArithmetic,
+    binary,
+    comparison,
+    division,
+    int_comparison,
+    polynomial,
+    specialising,
+)
 
 if TYPE_CHECKING:
     from solver.shape_env import ShapeEnv
 
-IntLike = Union[int, "SymInt", "SymBool"]
-FloatLike = Union[float, "SymFloat"]
-NumberLike = Union[float, "SymInt", "SymFloat", "SymBool"]
 X = TypeVar("X", E.IntExpr, E.BoolExpr, E.FloatExpr)
-
-
-class IntArithmetic(Protocol):
-    """An operator of an int: ints give an int, floats a float."""
-
-    @overload
-    def __call__(self, other: IntLike, /) -> int | SymInt: ...
-    @overload
-    def __call__(self, other: FloatLike, /) -> float | SymFloat: ...
-
-
-class FloatArithmetic(Protocol):
-    """An operator whose result is a float."""
-
-    def __call__(self, other: NumberLike, /) -> float | SymFloat: ...
-
-
-class Comparison(Protocol):
-    """A comparison with a number."""
-
-    def __call__(self, other: NumberLike, /) -> bool | SymBool: ...
-
-
-def _operator(op: str, reflected: bool = False) -> Any:
-    def method(self: SymInt | SymFloat | SymBool, other: object) -> Any:
-        y = number_of(other)
-        if y is None:
-            return NotImplemented
-        x = number_of(self)
-        assert x is not None
-        return self.env.wrap(arithmetic(self.env, op, y, x) if reflected else arithmetic(self.env, op, x, y))
-
-    method.__name__ = "reflected" if reflected else "operator"
-    return method
-
-
-def _polynomial(op: Callable[[E.IntExpr, E.IntExpr | int], E.IntExpr], text: str) -> Any:
-    """The hot operators: ``+ - *`` of a symbolic int."""
-
-    def method(self: SymInt, other: object) -> Any:
-        kind = type(other)
-        if kind is int:
-            return self.env.wrap(op(self.expr, other))  # type: ignore[arg-type]
-        if kind is type(self):
-            return self.env.wrap(op(self.expr, other.expr))  # type: ignore[attr-defined]
-        return slow(self, other)
-
-    slow = _operator(text)
-    return method
-
-
-def _comparison(make: Callable[[E.Number | int | float, E.Number | int | float], E.BoolExpr]) -> Any:
-    def method(self: SymInt | SymFloat | SymBool, other: object) -> Any:
-        y = number_of(other)
-        if y is None:
-            return NotImplemented
-        x = number_of(self)
-        assert x is not None
-        return self.env.wrap(make(x, y))
-
-    return method
-
-
-def _int_comparison(make: Callable[[E.Number | int | float, E.Number | int | float], E.BoolExpr]) -> Any:
-    """The hot comparisons: of a symbolic int with an int or another."""
-
-    def method(self: SymInt, other: object) -> Any:
-        kind = type(other)
-        if kind is int:
-            made = make(self.expr, other)  # type: ignore[arg-type]
-        elif kind is type(self):
-            made = make(self.expr, other.expr)  # type: ignore[attr-defined]
-        else:
-            return slow(self, other)
-        if made is E.TRUE or made is E.FALSE:
-            return made is E.TRUE
-        return self.env.bool_type(self.env, made)
-
-    slow = _comparison(make)
-    return method
-
-
-def _divmod(reflected: bool = False) -> Any:
-    def method(self: SymInt | SymFloat | SymBool, other: object) -> Any:
-        y, x = number_of(other), number_of(self)
-        if y is None or x is None:
-            return NotImplemented
-        if reflected:
-            x, y = y, x
-        wrap, env = self.env.wrap, self.env
-        return wrap(arithmetic(env, "//", x, y)), wrap(arithmetic(env, "%", x, y))
-
-    return method
-
-
-def _specialising(name: str) -> Any:
-    """An operation of the plain value."""
-    function: Callable[..., Any] = getattr(operator, name, None) or getattr(int, name)
-
-    def method(self: SymInt | SymFloat | SymBool, *args: object) -> Any:
-        return function(self.specialize(), *args)
-
-    return method
 
 
 class SymNumber(Generic[X]):
@@ -176,36 +79,36 @@ class SymNumber(Generic[X]):
     def __reduce_ex__(self, protocol: object) -> NoReturn:
         raise TypeError("a symbolic number lives in one export and cannot be pickled")
 
-    __add__: Any = _operator("+")
-    __radd__: Any = _operator("+", True)
-    __sub__: Any = _operator("-")
-    __rsub__: Any = _operator("-", True)
-    __mul__: Any = _operator("*")
-    __rmul__: Any = _operator("*", True)
-    __floordiv__: Any = _operator("//")
-    __rfloordiv__: Any = _operator("//", True)
-    __mod__: Any = _operator("%")
-    __rmod__: Any = _operator("%", True)
-    __truediv__: FloatArithmetic = _operator("/")
-    __rtruediv__: FloatArithmetic = _operator("/", True)
-    __divmod__: Any = _divmod()
-    __rdivmod__: Any = _divmod(True)
-    __lt__: Comparison = _comparison(E.lt)
-    __le__: Comparison = _comparison(E.le)
-    __gt__: Comparison = _comparison(E.gt)
-    __ge__: Comparison = _comparison(E.ge)
-    __eq__: Comparison = _comparison(E.eq)  # type: ignore[assignment]
-    __ne__: Comparison = _comparison(E.ne)  # type: ignore[assignment]
+    __add__: Any = binary("+")
+    __radd__: Any = binary("+", True)
+    __sub__: Any = binary("-")
+    __rsub__: Any = binary("-", True)
+    __mul__: Any = binary("*")
+    __rmul__: Any = binary("*", True)
+    __floordiv__: Any = binary("//")
+    __rfloordiv__: Any = binary("//", True)
+    __mod__: Any = binary("%")
+    __rmod__: Any = binary("%", True)
+    __truediv__: FloatArithmetic = binary("/")
+    __rtruediv__: FloatArithmetic = binary("/", True)
+    __divmod__: Any = division()
+    __rdivmod__: Any = division(True)
+    __lt__: Comparison = comparison(E.lt)
+    __le__: Comparison = comparison(E.le)
+    __gt__: Comparison = comparison(E.gt)
+    __ge__: Comparison = comparison(E.ge)
+    __eq__: Comparison = comparison(E.eq)  # type: ignore[assignment]
+    __ne__: Comparison = comparison(E.ne)  # type: ignore[assignment]
 
     def __pow__(self, other: object, modulus: object = None) -> Any:
         if modulus is not None:
             return pow(self.specialize(), other, modulus)
         return _POWER(self, other)
 
-    __rpow__: Any = _operator("**", True)
+    __rpow__: Any = binary("**", True)
 
 
-_POWER: Any = _operator("**")
+_POWER: Any = binary("**")
 
 
 class SymInt(SymNumber[E.IntExpr]):
@@ -225,15 +128,15 @@ class SymInt(SymNumber[E.IntExpr]):
         __mod__: IntArithmetic
         __rmod__: IntArithmetic
     else:
-        __add__ = _polynomial(E.IntExpr.__add__, "+")
-        __sub__ = _polynomial(E.IntExpr.__sub__, "-")
-        __mul__ = _polynomial(E.IntExpr.__mul__, "*")
-        __lt__ = _int_comparison(E.lt)
-        __le__ = _int_comparison(E.le)
-        __gt__ = _int_comparison(E.gt)
-        __ge__ = _int_comparison(E.ge)
-        __eq__ = _int_comparison(E.eq)
-        __ne__ = _int_comparison(E.ne)
+        __add__ = polynomial(E.IntExpr.__add__, "+")
+        __sub__ = polynomial(E.IntExpr.__sub__, "-")
+        __mul__ = polynomial(E.IntExpr.__mul__, "*")
+        __lt__ = int_comparison(E.lt)
+        __le__ = int_comparison(E.le)
+        __gt__ = int_comparison(E.gt)
+        __ge__ = int_comparison(E.ge)
+        __eq__ = int_comparison(E.eq)
+        __ne__ = int_comparison(E.ne)
 
     __hash__ = SymNumber.__hash__
 
@@ -292,15 +195,15 @@ class SymInt(SymNumber[E.IntExpr]):
 
     __rand__ = __and__
 
-    __or__ = _specialising("or_")
-    __ror__ = _specialising("or_")
-    __xor__ = _specialising("xor")
-    __rxor__ = _specialising("xor")
-    __rlshift__ = _specialising("__rlshift__")
-    __rrshift__ = _specialising("__rrshift__")
-    bit_length = _specialising("bit_length")
-    bit_count = _specialising("bit_count")
-    to_bytes = _specialising("to_bytes")
+    __or__ = specialising("or_")
+    __ror__ = specialising("or_")
+    __xor__ = specialising("xor")
+    __rxor__ = specialising("xor")
+    __rlshift__ = specialising("__rlshift__")
+    __rrshift__ = specialising("__rrshift__")
+    bit_length = specialising("bit_length")
+    bit_count = specialising("bit_count")
+    to_bytes = specialising("to_bytes")
 
     def at_least(self, bound: int) -> int | SymInt:
         """``max(self, bound)`` without a guard."""
@@ -461,7 +364,7 @@ def _different(self: SymBool, other: object) -> Any:
     return _UNEQUAL(self, other)
 
 
-_EQUAL: Any = _comparison(E.eq)
-_UNEQUAL: Any = _comparison(E.ne)
+_EQUAL: Any = comparison(E.eq)
+_UNEQUAL: Any = comparison(E.ne)
 SymBool.__eq__ = _same_or_iff  # type: ignore[assignment, method-assign]
 SymBool.__ne__ = _different  # type: ignore[assignment, method-assign]
