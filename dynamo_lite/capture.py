@@ -19,6 +19,7 @@ from dynamo_lite.errors import (
 from dynamo_lite.frontend import Run
 from dynamo_lite.library import TensorLibrary, library_of
 from dynamo_lite.shapes import leaf_specs
+from dynamo_lite.strict.policy.live_check import LiveCheck
 from dynamo_lite.trace.finish import Outputs, finish
 from dynamo_lite.trace.inputs import BoundCall, UserInput, bind_call, make_inputs
 from dynamo_lite.trace.tracer import Tracer
@@ -86,8 +87,7 @@ class Capture:
     target: Callable[..., Any]
     strict: bool
     assigned: frozenset[str] = frozenset()
-    training: dict[str, bool] = field(default_factory=dict)
-    live: Callable[[Any], str | None] | None = None
+    live: LiveCheck | None = None
     defaults: dict[str, Any] = field(default_factory=dict)
 
     def program(self, args: tuple[Any, ...], kwargs: dict[str, Any], dynamic_shapes: Any) -> ExportedProgram:
@@ -101,8 +101,10 @@ class Capture:
         specs = leaf_specs(call, dynamic_shapes, self.library)
         env = ShapeEnv()
         tracer = Tracer(self.library, env)
+        tracer.locate = lambda: call.location
         self.library.begin(tracer)
         env.locate = lambda: tracer.locate()
+        env.asserting = tracer.check
         env.describe = tracer.naming
         tracer.state.add_module(self.module)
         inputs, in_spec, fake_args, fake_kwargs = make_inputs(tracer, call, specs.leaves)
@@ -115,7 +117,6 @@ class Capture:
             for entry in tracer.state.entries
             if entry.kind == "buffer" and run.buffers.get(entry.target, entry.tensor) is not entry.tensor
         )
-        self.training = {name: child.training for name, child in self.library.named_modules(self.module)}
         self.live = run.live
         report = env.prove()
         env.closed = True

@@ -6,7 +6,6 @@ import functools
 import threading
 from collections.abc import Callable
 from typing import Any, Final
-from weakref import WeakKeyDictionary
 
 from dynamo_lite import dispatch
 from dynamo_lite.capture import Capture, library_for
@@ -41,6 +40,28 @@ def exported(
     return decorate
 
 
+_HOME: Final = "_exported_programs"
+
+
+class _Programs(dict["ExportedForward", "list[LiveProgram]"]):
+    """The programs of one module, kept by the module itself, so that they go with it. Copies of the module begin anew."""
+
+    def __copy__(self) -> _Programs:
+        return _Programs()
+
+    def __deepcopy__(self, memo: Any) -> _Programs:
+        return _Programs()
+
+    def __reduce__(self) -> Any:
+        return _Programs, ()
+
+
+def _programs_of(module: Any) -> _Programs:
+    namespace: dict[str, Any] = vars(module)
+    held: _Programs = namespace.setdefault(_HOME, _Programs())
+    return held
+
+
 class ExportedForward:
     """The descriptor that takes the place of ``forward``; it keeps the programs of each module."""
 
@@ -51,7 +72,6 @@ class ExportedForward:
         self.dynamic_shapes = dynamic_shapes
         self.strict = strict
         self.on_mismatch = on_mismatch
-        self._programs: WeakKeyDictionary[Any, list[LiveProgram]] = WeakKeyDictionary()
         self._lock = threading.RLock()
         functools.update_wrapper(self, function)
 
@@ -61,22 +81,26 @@ class ExportedForward:
     def __call__(self, module: Any, *args: Any, **kwargs: Any) -> Any:
         return BoundForward(self, module)(*args, **kwargs)
 
+    def _kept(self, module: Any) -> list[LiveProgram]:
+        held = vars(module).get(_HOME)
+        return held.get(self, []) if held is not None else []
+
     def exported_program(self, module: Any) -> ExportedProgram:
         """The newest program of ``module``. Raises ``not-exported-yet`` before the first call."""
-        kept = self._programs.get(module)
+        kept = self._kept(module)
         if not kept:
             raise NOT_EXPORTED_YET(type=type(module).__name__)
         return kept[-1].program
 
     def exported_programs(self, module: Any) -> list[ExportedProgram]:
         """All programs of ``module``, oldest first."""
-        return [live.program for live in self._programs.get(module, ())]
+        return [live.program for live in self._kept(module)]
 
     def call(self, module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Runs the newest program that applies; captures one if there is none."""
         if dispatch.recorder() is not None:
             return self.function(module, *args, **kwargs)
-        kept = self._programs.get(module)
+        kept = self._kept(module)
         if not kept:
             return self._capture_and_run(module, args, kwargs)
         miss: GuardError | None = None
@@ -97,7 +121,7 @@ class ExportedForward:
     def _capture_and_run(self, module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         with self._lock:
             live = self._capture(module, args, kwargs)
-            self._programs.setdefault(module, []).append(live)
+            _programs_of(module).setdefault(self, []).append(live)
         leaves, natives = live.prepare(module, args, kwargs)
         return live.run(module, leaves, natives)
 
@@ -105,7 +129,7 @@ class ExportedForward:
         forward = self.function.__get__(module)
         capture = Capture(library_for(module), module, forward, forward, self.strict)
         program = capture.program(args, kwargs, self.dynamic_shapes)
-        return LiveProgram(program, capture.assigned, capture.training, capture.live, capture.defaults)
+        return LiveProgram(program, capture.assigned, capture.live, capture.defaults)
 
 
 class BoundForward:

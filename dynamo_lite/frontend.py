@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from fx_ir.pytree import TreeSpec
+from dynamo_lite.strict.policy.live_check import LiveCheck
 from fx_ir.provenance import Assumption, Effect
+from fx_ir.pytree import TreeSpec
 
 
 @dataclass(slots=True)
@@ -23,4 +24,4 @@ class Run:
     buffers: Mapping[str, Any]
     effects: Sequence[Effect]
     assumptions: Sequence[Assumption]
-    live: Callable[[Any], str | None] | None = None
+    live: LiveCheck | None = None

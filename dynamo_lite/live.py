@@ -3,38 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from dynamo_lite.errors import LIVE_STATE_CHANGED
+from dynamo_lite.strict.policy.live_check import LiveCheck
 from fx_ir.program import ExportedProgram
 from fx_ir.runner import make_plan
-from solver.errors import GuardError
-
-Problem = str | None
-LiveCheck = Callable[[Any], Problem]
 
 
-class _Paths:
-    """Source text that walks a module tree once: every module on the way gets a local name."""
+@dataclass(frozen=True, slots=True)
+class _Bound:
+    """What is known of one live module: whether its assumptions still hold, and its state as natives."""
 
-    def __init__(self) -> None:
-        self.lines: list[str] = []
-        self._names = {"": "module"}
-
-    def module(self, path: str) -> str:
-        """The local name of the submodule at ``path``."""
-        found = self._names.get(path)
-        if found is None:
-            parent, _, child = path.rpartition(".")
-            owner = self.module(parent)
-            found = self._names[path] = f"m{len(self._names)}"
-            self.lines.append(f"{found} = {owner}._modules[{child!r}]")
-        return found
-
-    def slot(self, name: str, registry: str) -> tuple[str, str]:
-        """The registry and the key of a tensor."""
-        path, _, leaf = name.rpartition(".")
-        return f"{self.module(path)}.{registry}", repr(leaf)
+    module: Any
+    holds: Callable[[], bool]
+    gather: Callable[[], list[Any]]
 
 
 def _compile(text: Iterable[str], name: str, values: dict[str, Any]) -> Any:
@@ -53,10 +37,10 @@ class LiveProgram:
         "_arity",
         "_assign",
         "_backend",
+        "_bound",
         "_check",
         "_defaults",
         "_flatten",
-        "_gather",
         "_live",
         "_plan",
         "_run",
@@ -67,7 +51,6 @@ class LiveProgram:
         self,
         program: ExportedProgram,
         assigned: frozenset[str],
-        training: dict[str, bool],
         live: LiveCheck | None,
         defaults: dict[str, Any],
     ) -> None:
@@ -83,46 +66,65 @@ class LiveProgram:
         self._flatten = compiled.flatten
         self._check = compiled.checker(self._backend)
         self._run = compile_graph(program.graph_module, self._backend).run
-        self._gather = self._write_gather(training)
+        self._bound: _Bound | None = None
         self._assign = self._write_assign(assigned)
         self._live = live
 
-    def _write_gather(self, training: dict[str, bool]) -> Callable[[Any], list[Any]]:
-        """``gather(module)``: natives of the state. Raises KeyError-like problems as GuardError by :meth:`call`."""
-        program, backend = self.program, self._backend
+    def _bind(self, module: Any) -> _Bound:
+        """Walks the module as it is now. Raises GuardError where what was burned in no longer holds."""
+        problem = None if self._live is None else self._live.problem(module)
+        if problem is not None:
+            raise LIVE_STATE_CHANGED(name=problem, expected="what it was at export")
+        try:
+            holds = (lambda: True) if self._live is None else self._live.bind(module)
+            bound = self._bound = _Bound(module, holds, self._write_gather(module))
+        except (KeyError, AttributeError) as error:
+            raise LIVE_STATE_CHANGED(name=str(error), expected="present") from None
+        return bound
+
+    def _write_gather(self, module: Any) -> Callable[[], list[Any]]:
+        """``gather()``: natives of the state. Raises GuardError where a tensor has changed its kind.
+
+        An array that was seen at the last call is not looked at again: it cannot have changed its dtype or shape.
+        """
+        program, unwrap = self.program, self._backend.unwrap
         signature = program.graph_signature
         parameters, constants = set(signature.parameters), set(signature.lifted_tensor_constants)
-        paths, names = _Paths(), []
-        values: dict[str, Any] = {
-            "unwrap": backend.unwrap,
-            "describe": backend.describe,
-            "wrong": self._wrong,
-        }
         body: list[str] = []
-        for path, mode in training.items():
-            body.append(
-                f"if {paths.module(path)}.training is not {mode}: wrong({path + '.training'!r}, {mode!r})"
-            )
+        values: dict[str, Any] = {"unwrap": unwrap, "seen": [None] * len(self._plan.state)}
         for index, name in enumerate(self._plan.state):
-            native = f"t{index}"
-            names.append(native)
             if name in constants:
                 values[f"c{index}"] = program.tensor(name)
-                body.append(f"{native} = unwrap(c{index})")
+                body.append(f"t{index} = unwrap(c{index})")
                 continue
-            registry, key = paths.slot(name, "_parameters" if name in parameters else "_buffers")
-            meta = backend.describe(program.tensor(name))
-            values[f"d{index}"] = meta.dtype
+            path, _, leaf = name.rpartition(".")
+            owner = _walk(module, path)
+            values[f"r{index}"] = owner._parameters if name in parameters else owner._buffers
+            values[f"check{index}"] = self._check_of(name)
             body += [
-                f"{native} = {registry}[{key}]",
-                f"meta = describe({native})",
-                f"if meta.dtype is not d{index} or tuple(meta.shape) != {tuple(meta.shape)!r}: wrong({name!r}, {meta!r})",
-                f"{native} = unwrap({native})",
+                f"held = r{index}[{leaf!r}]",
+                f"t{index} = unwrap(held)",
+                f"if t{index} is not seen[{index}] or t{index} is held: check{index}(held); seen[{index}] = t{index}",
             ]
-        text = ["def gather(module):", *paths.lines, *body, f"return [{', '.join(names)}]"]
-        source = [text[0], *[f"    {line}" for line in text[1:]]]
-        gather: Callable[[Any], list[Any]] = _compile(source, "gather", values)
+        names = [f"t{index}" for index in range(len(self._plan.state))]
+        lines = [*body, f"return [{', '.join(names)}]"]
+        gather: Callable[[], list[Any]] = _compile(
+            ["def gather():", *[f"    {line}" for line in lines]], "gather", values
+        )
         return gather
+
+    def _check_of(self, name: str) -> Callable[[Any], None]:
+        """A check that a tensor of the live module is of the kind that the program was made for."""
+        describe = self._backend.describe
+        expected = describe(self.program.tensor(name))
+        dtype, shape = expected.dtype, tuple(expected.shape)
+
+        def check(tensor: Any) -> None:
+            found = describe(tensor)
+            if found.dtype is not dtype or tuple(found.shape) != shape:
+                raise LIVE_STATE_CHANGED(name=name, expected=repr(expected))
+
+        return check
 
     def _write_assign(self, assigned: frozenset[str]) -> dict[str, Callable[[Any, Any], None]]:
         backend = self._backend
@@ -147,10 +149,6 @@ class LiveProgram:
                 found[update.target] = make(path, leaf)
         return found
 
-    @staticmethod
-    def _wrong(name: str, expected: Any) -> None:
-        raise LIVE_STATE_CHANGED(name=name, expected=expected)
-
     def prepare(
         self, module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> tuple[Sequence[Any], list[Any]]:
@@ -163,12 +161,11 @@ class LiveProgram:
             }
         leaves = self._flatten(args, kwargs)
         self._check(leaves)
-        if self._live is not None:
-            problem = self._live(module)
-            if problem is not None:
-                raise LIVE_STATE_CHANGED(name=problem, expected="what it was at export")
+        bound = self._bound
+        if bound is None or bound.module is not module or not bound.holds():
+            bound = self._bind(module)
         try:
-            return leaves, self._gather(module)
+            return leaves, bound.gather()
         except (KeyError, AttributeError) as error:
             raise LIVE_STATE_CHANGED(name=str(error), expected="present") from None
 
@@ -236,6 +233,3 @@ def _walk(module: Any, path: str) -> Any:
     for name in path.split(".") if path else ():
         module = module._modules[name]
     return module
-
-
-Miss = GuardError

@@ -17,6 +17,9 @@ from dynamo_lite import dispatch, places
 from dynamo_lite.fake import is_fake
 from dynamo_lite.frontend import Run
 from dynamo_lite.native_watch import Watch, user_variables, watching
+from dynamo_lite.strict.policy.live_check import LiveCheck
+from dynamo_lite.strict.policy.origins import Origins
+from dynamo_lite.strict.policy.roots import assume_visible, place_module
 from dynamo_lite.trace.errors import TENSOR_LEFT_OUTSIDE
 from dynamo_lite.trace.naming import no_variables
 from dynamo_lite.trace.tracer import Tracer
@@ -191,6 +194,10 @@ def run(tracer: Tracer, module: Any, forward: Callable[..., Any], call: Callable
     tracer.naming.variables = user_variables
     paths = {id(child): (name, type(child).__name__) for name, child in tracer.library.named_modules(module)}
     tracer.modules_now = lambda: _module_stack(paths)
+    origins = Origins(lambda: None)
+    place_module(tracer.library, origins, module)
+    classes = {type(child) for _, child in tracer.library.named_modules(module)}
+    assume_visible(tracer.library, origins, module, _functions_of(forward, classes))
     snapshot = Snapshot(tracer, module, forward)
     changed: list[tuple[str, Any]] = []
     try:
@@ -210,7 +217,8 @@ def run(tracer: Tracer, module: Any, forward: Callable[..., Any], call: Callable
     if swallowed is not None:
         raise swallowed
     effects = [*_effects(changed, buffers, _write_places(tracer, module, seen)), *seen.effects.values()]
-    return Run(leaves, spec, buffers, effects, list(seen.assumptions.values()))
+    assumptions = [*seen.assumptions.values(), *origins.assumptions()]
+    return Run(leaves, spec, buffers, effects, assumptions, LiveCheck(origins, module))
 
 
 def _module_stack(paths: dict[int, tuple[str, str]]) -> tuple[tuple[str, str], ...]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import operator
-
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
@@ -16,7 +15,6 @@ from dynamo_lite.lowering.errors import BRANCH_ON_DATA, READS_DATA, where
 from dynamo_lite.lowering.leaf import Lower
 from dynamo_lite.lowering.packets import apply
 from fx_ir.dtypes import Device, DType, MemoryFormat, bool_, by_name, complex128, float64, int64
-from solver.sym import SymInt
 
 _PYTHON: Final[Mapping[Any, DType]] = {float: float64, int: int64, bool: bool_, complex: complex128}
 

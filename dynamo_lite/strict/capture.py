@@ -5,16 +5,20 @@ from __future__ import annotations
 import contextvars
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from types import FunctionType
 from typing import Any, Final
 
 from dynamo_lite import dispatch
+from dynamo_lite.decorator import BoundForward, ExportedForward
 from dynamo_lite.fake import is_fake
 from dynamo_lite.frontend import Run
 from dynamo_lite.strict import traced
+from dynamo_lite.strict.machine.calls import CALLERS, invoke, native
 from dynamo_lite.strict.machine.current import peek
+from dynamo_lite.strict.machine.frame import Frame
 from dynamo_lite.strict.machine.run import execute
-from dynamo_lite.strict.policy.origins import Origins, write_live_check
+from dynamo_lite.strict.policy.live_check import LiveCheck
+from dynamo_lite.strict.policy.origins import Origins
+from dynamo_lite.strict.policy.roots import place_closure, place_module
 from dynamo_lite.strict.policy.tracing import user_location
 from dynamo_lite.strict.transaction import Transaction
 from dynamo_lite.trace.errors import TENSOR_LEFT_OUTSIDE
@@ -47,8 +51,8 @@ def _run(
     kwargs: Mapping[str, Any],
 ) -> Run:
     origins = Origins(user_location)
-    paths = _place_module(tracer, origins, module)
-    _place_closure(origins, forward)
+    paths = place_module(tracer.library, origins, module)
+    place_closure(origins, forward)
     tracer.locate = user_location
     tracer.modules_now = lambda: module_stack(paths)
     tracer.naming.variables = traced.user_variables
@@ -61,7 +65,7 @@ def _run(
         buffers = {name: held for name, held, _ in tracer.library.named_buffers(module)}
         effects = _effects(tracer, module, transaction, origins)
     assumptions = [*policy.environment.values(), *origins.assumptions()]
-    return Run(leaves, spec, buffers, effects, assumptions, _live_check(origins, module))
+    return Run(leaves, spec, buffers, effects, assumptions, LiveCheck(origins, module))
 
 
 def _own(values: Any) -> Any:
@@ -78,16 +82,16 @@ def _itself(leaf: Any) -> Any:
     return leaf
 
 
-def _live_check(origins: Origins, module: Any) -> Callable[[Any], str | None]:
-    """The check of assumptions on a live module, compiled at its first use."""
-    compiled: list[Callable[[Any], str | None]] = []
+def _inline_decorated(frame: Frame, fn: Any, args: tuple[Any, ...], kwargs: Any) -> Frame | None:
+    """A decorated forward that is met while tracing is part of the program being captured: its original runs."""
+    if frame.policy is None:
+        return native(frame, fn, args, kwargs)
+    if type(fn) is BoundForward:
+        return invoke(frame, fn.descriptor.function, (fn.__self__, *args), kwargs)
+    return invoke(frame, fn.function, args, kwargs)
 
-    def check(live: Any) -> str | None:
-        if not compiled:
-            compiled.append(write_live_check(origins, module))
-        return compiled[0](live)
 
-    return check
+CALLERS[id(BoundForward)] = CALLERS[id(ExportedForward)] = _inline_decorated
 
 
 def _invoke(function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
@@ -95,29 +99,6 @@ def _invoke(function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
     machine = peek()
     assert machine is not None
     return execute(machine, function, args, None)
-
-
-def _place_module(tracer: Tracer, origins: Origins, module: Any) -> dict[int, tuple[str, str]]:
-    """Gives every submodule its origin; the path and class of each by identity."""
-    root = origins.root("self", module)
-    placed = {"": root}
-    paths = {id(module): ("", type(module).__name__)}
-    for name, child in tracer.library.named_modules(module):
-        if not name:
-            continue
-        paths[id(child)] = (name, type(child).__name__)
-        parent, _, key = name.rpartition(".")
-        owner = placed[parent]
-        registry = origins.place(owner.value._modules, owner, "attr", "_modules")
-        placed[name] = origins.place(child, registry, "item", key)
-    return paths
-
-
-def _place_closure(origins: Origins, forward: Callable[..., Any]) -> None:
-    plain = getattr(forward, "__func__", forward)
-    if isinstance(plain, FunctionType):
-        for name, cell in zip(plain.__code__.co_freevars, plain.__closure__ or (), strict=True):
-            origins.root(f"closure {name}", cell)
 
 
 def module_stack(paths: dict[int, tuple[str, str]]) -> tuple[tuple[str, str], ...]:

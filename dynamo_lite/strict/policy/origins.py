@@ -146,6 +146,14 @@ class Origins:
         if cls in (tuple, list, set, frozenset, dict):
             self._container(made, kind, step, value, origin)
 
+    def assume_class(self, origin: Origin) -> None:
+        """The object's class is what it is."""
+        self._record(origin, "attr", "__class__", type(origin.value), "type")
+
+    def assume_keys(self, origin: Origin) -> None:
+        """A dict has the keys that it has, in this order."""
+        self._record(origin, "attr", "keys", tuple(origin.value), "keys")
+
     def _container(self, made: Origin, kind: StepKind, step: Any, value: Any, origin: Origin) -> None:
         if made.step in _REGISTRIES or len(value) > LIMIT:
             return
@@ -177,84 +185,16 @@ class Origins:
         for read in self._reads.values():
             expected = read.value
             path = read.path()
-            if read.meaning == "identity":
+            if read.meaning in ("identity", "type"):
                 expected = f"{getattr(expected, '__module__', '')}.{getattr(expected, '__qualname__', '')}"
-            if read.meaning == "length":
+            if read.meaning in ("length", "type", "keys"):
                 path = read.origin.path()
+            if read.meaning == "keys" and read.origin.parent is not None:
+                path = f"{read.origin.parent.path()}.{read.origin.step}"
+                expected = list(expected)
             found.append(Assumption(path, expected, read.meaning, read.location))
         return found
 
     def reads(self) -> list[Read]:
         """The reads, in order."""
         return list(self._reads.values())
-
-
-def write_live_check(origins: Origins, module: Any) -> Callable[[Any], str | None]:
-    """One function that walks from a module (and the globals and cells read) to every burned-in value and compares."""
-    return _LiveWriter(origins, module).compile()
-
-
-class _LiveWriter:
-    def __init__(self, origins: Origins, module: Any) -> None:
-        self.origins = origins
-        self.module = module
-        self.lines: list[str] = []
-        self.values: dict[str, Any] = {}
-        self.names: dict[int, str] = {}
-
-    def owner(self, origin: Origin) -> str:
-        """The local variable that holds the object of an origin."""
-        found = self.names.get(id(origin))
-        if found is not None:
-            return found
-        if origin.parent is None:
-            name = "module" if origin.value is self.module else f"r{len(self.names)}"
-            if name != "module":
-                self.values[name] = origin.value
-        else:
-            found_from = self.step(self.owner(origin.parent), origin.parent, origin.kind, origin.step)
-            name = f"o{len(self.names)}"
-            self.lines.append(f"{name} = {found_from}")
-        self.names[id(origin)] = name
-        return name
-
-    def step(self, owner: str, origin: Origin, kind: StepKind, step: Any) -> str:
-        if kind == "item":
-            return f"{owner}[{self.constant(step)}]"
-        if kind == "cell":
-            return f"{owner}.cell_contents"
-        if step.isidentifier():
-            return f"{owner}.{step}"
-        return f"getattr({owner}, {step!r})"
-
-    def constant(self, value: Any) -> str:
-        if type(value) in (int, str, bool) or value is None:
-            return repr(value)
-        name = f"c{len(self.values)}"
-        self.values[name] = value
-        return name
-
-    def compile(self) -> Callable[[Any], str | None]:
-        for read in self.origins.reads():
-            owner = self.owner(read.origin)
-            if read.meaning == "length":
-                found, test = f"len({owner})", f"!= {read.value}"
-            else:
-                found = self.step(owner, read.origin, read.kind, read.step)
-                value = read.value
-                if value is None or type(value) is bool or read.meaning == "identity":
-                    test = f"is not {self.constant(value)}"
-                elif type(value) is float and value != value:
-                    continue
-                else:
-                    test = f"!= {self.constant(value)}"
-            self.lines.append(f"if {found} {test}: return {read.path()!r}")
-        body = self.lines or ["pass"]
-        text = ["def check(module):", " try:", *[f"  {line}" for line in body]]
-        text += [
-            " except (AttributeError, KeyError, IndexError, ValueError, TypeError) as error:",
-            "  return str(error)",
-        ]
-        exec(compile("\n".join(text), "<live check>", "exec"), self.values)
-        check: Callable[[Any], str | None] = self.values["check"]
-        return check

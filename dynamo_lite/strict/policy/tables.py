@@ -46,7 +46,8 @@ REFUSED: Final[dict[str, tuple[str, str]]] = {
         )
     },
     "builtins.open": _FILES,
-    "_io.open": _FILES,
+    "_io.open": _FILES,  # what open itself is called differs between versions
+    "io.open": _FILES,
     "builtins.input": ("asks the user", "pass the value as an input"),
     "builtins.breakpoint": ("stops for a debugger", "debug the model eagerly"),
     "posix.urandom": ("draws random numbers", "pass the value as an input"),

@@ -17,6 +17,7 @@ from dynamo_lite.strict.machine.slots import MISSING
 from dynamo_lite.strict.policy import impure, tables
 from dynamo_lite.strict.policy.errors import CALL_REFUSED, ITERATOR_OUTSIDE
 from dynamo_lite.strict.policy.origins import Origins
+from dynamo_lite.strict.policy.roots import globals_root
 from dynamo_lite.strict.transaction import Transaction, mutated
 from dynamo_lite.trace.tracer import Tracer
 from dynamo_lite.ways_out import WayOut
@@ -194,28 +195,27 @@ class TracePolicy(NullPolicy):
 
     def load_global(self, namespace: dict[str, Any], name: str, value: Any) -> Any:
         if name in namespace:
-            origin = self.origins.of(namespace)
-            if origin is None:
-                origin = self.origins.root(f"global {namespace.get('__file__', '') or ''}:", namespace)
-            self.origins.read_from(origin, "item", name, value)
+            if self.transaction.entry(namespace, "global", name) is None:  # else it reads what it wrote
+                self.origins.read_from(globals_root(self.origins, namespace), "item", name, value)
             self._refuse_iterator(value)
         return value
 
     def load_deref(self, cell: Any, name: str, value: Any) -> Any:
         origin = self.origins.of(cell)
-        if origin is not None:
+        if origin is not None and self.transaction.entry(cell, "deref", name) is None:
             self.origins.read_from(origin, "cell", name, value)
             self._refuse_iterator(value)
         return value
 
     def load_attr(self, obj: Any, name: str, value: Any) -> Any:
-        self.origins.read(obj, "attr", name, value)
+        if self.origins.is_outside(obj) and self.transaction.entry(obj, "attr", name) is None:
+            self.origins.read(obj, "attr", name, value)
         return value
 
     def load_item(self, container: Any, key: Any, value: Any) -> Any:
         if container is os.environ:
             self._read_environment(key)
-        else:
+        elif self.origins.is_outside(container) and self.transaction.entry(container, "item", key) is None:
             self.origins.read(container, "item", key, value)
         return value
 

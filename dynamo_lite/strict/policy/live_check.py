@@ -1,0 +1,184 @@
+"""Does what was burned in still hold on a live module? A walk by paths, and a fast check that is bound to the present objects.
+
+The walk starts at the module and follows every path that was read; it costs a Python attribute access a step. The bound
+check remembers the objects that a walk has found: as long as each is still where it was, its values are read from it
+directly. When it fails, the walk decides, and the check is bound anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from keyword import iskeyword
+from typing import Any, Final
+
+from dynamo_lite.strict.policy.origins import Origin, Origins, Read, StepKind
+
+_TROUBLE: Final = (AttributeError, KeyError, IndexError, ValueError, TypeError)
+
+
+class LiveCheck:
+    """The reads of one capture, checked on a module of the same kind."""
+
+    def __init__(self, origins: Origins, module: Any) -> None:
+        self._origins = origins
+        self._module = module
+        self._walk: Callable[[Any], str | None] | None = None
+
+    def problem(self, module: Any) -> str | None:
+        """The path of the first read that gives something else now; None if all hold."""
+        if self._walk is None:
+            self._walk = _Writer(self._origins, self._module).walk()
+        return self._walk(module)
+
+    def bind(self, module: Any) -> Callable[[], bool]:
+        """A fast check for the objects that ``module`` consists of now; False means: ask :meth:`problem`."""
+        return _Bound(self._origins, self._module, module).compile()
+
+
+class _Writer:
+    """Writes ``check(module)``: every object on the way gets a local name."""
+
+    def __init__(self, origins: Origins, module: Any) -> None:
+        self.origins = origins
+        self.module = module
+        self.lines: list[str] = []
+        self.values: dict[str, Any] = {}
+        self.names: dict[int, str] = {}
+
+    def owner(self, origin: Origin) -> str:
+        """The local variable that holds the object of an origin."""
+        found = self.names.get(id(origin))
+        if found is not None:
+            return found
+        if origin.parent is None:
+            name = "module" if origin.value is self.module else f"r{len(self.names)}"
+            if name != "module":
+                self.values[name] = origin.value
+        else:
+            found_from = self.step(self.owner(origin.parent), origin.kind, origin.step)
+            name = f"o{len(self.names)}"
+            self.lines.append(f"{name} = {found_from}")
+        self.names[id(origin)] = name
+        return name
+
+    def step(self, owner: str, kind: StepKind, step: Any) -> str:
+        if kind == "item":
+            return f"{owner}[{self.constant(step)}]"
+        if kind == "cell":
+            return f"{owner}.cell_contents"
+        if step.isidentifier() and not iskeyword(step):
+            return f"{owner}.{step}"
+        return f"getattr({owner}, {step!r})"
+
+    def constant(self, value: Any) -> str:
+        if type(value) in (int, str, bool) or value is None:
+            return repr(value)
+        name = f"c{len(self.values)}"
+        self.values[name] = value
+        return name
+
+    def differs(self, read: Read, owner: str, found: str) -> str:
+        """An expression that is true where the read gives something else now; empty where nothing can be said."""
+        value = read.value
+        if read.meaning == "length":
+            return f"len({owner}) != {value}"
+        if read.meaning == "type":
+            return f"type({owner}) is not {self.constant(value)}"
+        if read.meaning == "keys":
+            return f"(*{owner},) != {self.constant(value)}"
+        if value is None or type(value) is bool or read.meaning == "identity":
+            return f"{found} is not {self.constant(value)}"
+        if type(value) is float and value != value:
+            return ""
+        if type(value) in (int, float):  # 2 and 2.0 are equal and do not mean the same
+            return f"(v := {found}) != {self.constant(value)} or type(v) is not {type(value).__name__}"
+        return f"{found} != {self.constant(value)}"
+
+    def walk(self) -> Callable[[Any], str | None]:
+        for read in self.origins.reads():
+            owner = self.owner(read.origin)
+            test = self.differs(read, owner, self.step(owner, read.kind, read.step))
+            if test:
+                self.lines.append(f"if {test}: return {read.path()!r}")
+        lines = ["def check(module):", " try:", *[f"  {line}" for line in self.lines or ["pass"]]]
+        lines += [" except trouble as error:", "  return str(error)"]
+        namespace = {**self.values, "trouble": _TROUBLE}
+        exec(compile("\n".join(lines), "<live walk>", "exec"), namespace)
+        check: Callable[[Any], str | None] = namespace["check"]
+        return check
+
+
+class _Bound(_Writer):
+    """Writes ``check()`` over constants: each object is compared with what its parent holds now."""
+
+    def __init__(self, origins: Origins, module: Any, live: Any) -> None:
+        super().__init__(origins, module)
+        self.live = live
+        self.now: dict[int, Any] = {}
+
+    def object_of(self, origin: Origin) -> Any:
+        """The object that the origin's path leads to now."""
+        if id(origin) not in self.now:
+            if origin.parent is None:
+                found = self.live if origin.value is self.module else origin.value
+            else:
+                found = _follow(self.object_of(origin.parent), origin.kind, origin.step)
+            self.now[id(origin)] = found
+        return self.now[id(origin)]
+
+    def owner(self, origin: Origin) -> str:
+        name = self.names.get(id(origin))
+        if name is None:
+            held = self.object_of(origin)
+            name = self.names[id(origin)] = f"k{len(self.names)}"
+            self.values[name] = held
+            parent = origin.parent
+            if parent is not None and not self.is_fixed(origin):
+                self.lines.append(
+                    f"if {self.read(parent, origin.kind, origin.step)} is not {name}: return False"
+                )
+        return name
+
+    def is_fixed(self, origin: Origin) -> bool:
+        """What a tuple holds cannot change; the registries of a module are its own for good."""
+        parent = origin.parent
+        assert parent is not None
+        registry = origin.kind == "attr" and origin.step in ("_modules", "_parameters", "_buffers")
+        return registry or (origin.kind == "item" and type(self.object_of(parent)) is tuple)
+
+    def read(self, owner: Origin, kind: StepKind, step: Any) -> str:
+        """The expression that reads from an owner, by its own dictionary where the value lies there."""
+        name = self.owner(owner)
+        if kind == "attr":
+            try:
+                namespace = object.__getattribute__(self.object_of(owner), "__dict__")
+            except AttributeError:
+                namespace = None
+            if type(namespace) is dict and step in namespace:
+                own = f"d{name}"
+                self.values[own] = namespace
+                return f"{own}[{step!r}]"
+        return self.step(name, kind, step)
+
+    def compile(self) -> Callable[[], bool]:
+        for read in self.origins.reads():
+            owner = self.owner(read.origin)
+            if type(self.object_of(read.origin)) is tuple:
+                continue
+            special = read.meaning in ("length", "type", "keys")
+            found = "" if special else self.read(read.origin, read.kind, read.step)
+            test = self.differs(read, owner, found)
+            if test:
+                self.lines.append(f"if {test}: return False")
+        lines = ["def check():", " try:", *[f"  {line}" for line in self.lines], "  return True"]
+        lines += [" except trouble:", "  return False"]
+        namespace = {**self.values, "trouble": _TROUBLE}
+        exec(compile("\n".join(lines), "<live check>", "exec"), namespace)
+        check: Callable[[], bool] = namespace["check"]
+        return check
+
+
+def _follow(owner: Any, kind: StepKind, step: Any) -> Any:
+    if kind == "item":
+        return owner[step]
+    return owner.cell_contents if kind == "cell" else getattr(owner, step)
