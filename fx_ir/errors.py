@@ -174,3 +174,10 @@ ARCHIVE_WRITE: Final = declare(
     hint="check the folder, its permissions and the free space; an older file of that name is untouched",
     about="Saving failed before the file was put in place.",
 )
+NO_FUNCTION_TRACER: Final = declare(
+    "no-function-tracer",
+    UnsupportedError,
+    "the decomposition {name} cannot be traced: the tensor library {backend} offers no tracing of functions",
+    hint="import dynamo_lite, or give an fx_ir.decompose.Rule",
+    about="A decomposition is given as a function of tensors where nothing can trace one.",
+)

@@ -20,9 +20,8 @@ if TYPE_CHECKING:
     from solver.records import Guard
     from solver.report import Report
 
-Decompositions = Mapping[Any, Callable[..., Any]]
+Decompositions = Mapping[Any, Any]
 TORCH_BRIDGE: Final[dict[str, Callable[[Any], Any]]] = {}
-DECOMPOSER: Final[dict[str, Callable[..., ExportedProgram]]] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,8 +141,14 @@ class ExportedProgram:
         return check_assumptions(self, module)
 
     def run_decompositions(self, table: Decompositions | None = None) -> ExportedProgram:
-        """The same program over more elementary operators; ``table`` maps operators to functions (None: the default)."""
-        return DECOMPOSER["decompose"](self, table)
+        """The same program over more elementary operators.
+
+        ``table`` maps operators or packets to functions of tensors (None: the default table). The signature keeps its
+        inputs and outputs. Raises ``no-function-tracer``.
+        """
+        from fx_ir.decompose import run_decompositions
+
+        return run_decompositions(self, table)
 
     def validate(self) -> None:
         """Checks the graph, every value's metadata and the signature. Raises ``program-invalid`` or ``graph-invalid``."""

@@ -42,7 +42,12 @@ def test_right_programs_pass(make: Callable[[], ExportedProgram]) -> None:
 
 def meta_of(node: Node, **changes: Any) -> TensorMeta:
     val: TensorMeta = node.meta["val"]
-    parts = {"shape": val.shape, "dtype": val.dtype, "device": val.device, "strides": None} | changes
+    parts: dict[str, Any] = {
+        "shape": val.shape,
+        "dtype": val.dtype,
+        "device": val.device,
+        "strides": None,
+    } | changes
     return TensorMeta(parts["shape"], parts["dtype"], parts["device"], parts["strides"])
 
 

@@ -73,9 +73,6 @@ def test_assumptions_hold_on_the_module_that_they_were_read_from(net: Any) -> No
 
 
 def test_each_change_is_named(net: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    def swap(value: Any) -> Any:
-        return lambda: net.layers.__setitem__(0, value)
-
     first = net.layers[0]
     changes: list[tuple[Any, str]] = [
         (
@@ -115,14 +112,12 @@ def test_each_change_is_named(net: Any, monkeypatch: pytest.MonkeyPatch) -> None
             "global test_explain.py:SCALE: is 4, at export 3",
         ),
     ]
-    seen: list[str] = []
     for change, words in changes:
         before = changed(net)
         change()
         new = [text for text in changed(net) if text not in before]
         assert words in new, words
-        seen += new
-    swap(object())()
+    net.layers[0] = object()
     assert f"self.layers[0]: has type builtins.object, at export {__name__}.Layer" in changed(net)
     assert changed(make_net(8))[-1] != changed(net) and "closure local: is 8, at export 7" in changed(
         make_net(8)
@@ -146,7 +141,7 @@ def test_static_dimensions_symbols_values_and_attributes_are_explained() -> None
     linear = program.explain("mm")
     assert "mm: f32[s0, 4] = torch.ops.aten.mm.default(x, t)" in linear
     assert "model.py:12 in forward, code: return self.lin(x)" in linear and "lin (Linear)" in linear
-    assert program.explain("self.training") == program.explain("training") != ""
+    assert program.explain("self.training") == program.explain("training")
     assert "self.training == False" in program.explain("training")
     assert "k = k: a dynamic integer" in size_program().explain("k")
 
