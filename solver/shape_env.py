@@ -50,6 +50,8 @@ class ShapeEnv(Declarations):
         super().__init__(locate, describe)
         self.name = name
         self.origin = ""
+        # how a fact becomes an assertion of the program; None where nothing can assert
+        self.asserting: Callable[[bool | SymBool, str], None] | None = None
         self.guards: list[Guard] = []
         self.facts: list[Fact] = []
         self.known_facts: list[BoolExpr] = []

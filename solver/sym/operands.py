@@ -66,7 +66,15 @@ def arithmetic(env: ShapeEnv, op: str, x: Operand, y: Operand) -> E.Number:
 
 
 def require_nonzero(env: ShapeEnv, divisor: Operand) -> None:
-    """Raises ZeroDivisionError where the divisor is 0; records that it is not where it might be."""
+    """Raises ZeroDivisionError where the divisor is 0; records that it is not where it might be.
+
+    A float that depends on data has no other way out than Python's own error: it is asserted at run time.
+    """
+    if isinstance(divisor, E.FloatExpr) and env.asserting is not None:
+        condition = E.ne(divisor, 0)
+        if env.known(condition) is None and env.hint(condition) is None:
+            env.asserting(env.wrap(condition), "float division by zero")
+            return
     if not env.evaluate(E.ne(divisor, 0), "divisor"):
         raise ZeroDivisionError("division or modulo by zero")
 
