@@ -9,7 +9,18 @@ import numpy as np
 
 from fx_ir.dtypes import Category, DType, bool_, complex128, float64, get_default_dtype, result_type
 from fx_ir.meta import TensorMeta
-from fx_ir.ops.arrays import Array, Operand, as_array, cast, describe, laid_out, number_type, pair, to_float
+from fx_ir.ops.arrays import (
+    Array,
+    Operand,
+    as_array,
+    cast,
+    compute_type,
+    describe,
+    laid_out,
+    number_type,
+    pair,
+    to_float,
+)
 from fx_ir.ops.registry import register, register_inplace
 from fx_ir.ops.shapes import elementwise, elementwise_strides
 
@@ -267,7 +278,8 @@ def _xlogy(a: Operand, b: Operand) -> Array:
     from scipy.special import xlogy
 
     dtype = (a if isinstance(a, np.ndarray) else b).dtype
-    return as_array(xlogy(np.asarray(a, dtype), np.asarray(b, dtype)))
+    wide = compute_type(dtype)
+    return as_array(xlogy(np.asarray(a).astype(wide), np.asarray(b).astype(wide))).astype(dtype, copy=False)
 
 
 # --- declarations ----------------------------------------------------------------------------------------------------

@@ -183,13 +183,15 @@ def outer(self: Array, vec2: Array) -> Array:
 
 def _add(product: Callable[..., Array]) -> Callable[..., Array]:
     def kernel(self: Array, a: Array, b: Array, *, beta: Any = 1, alpha: Any = 1) -> Array:
-        result = product(a, b)
+        dtype = a.dtype
+        wide = compute_type(dtype)
+        result = product(a.astype(wide, copy=False), b.astype(wide, copy=False))
         if alpha != 1:
             result = result * _scale(result, alpha)
-        if beta == 0:
-            return as_array(result)
-        addend = self if beta == 1 else self * _scale(self, beta)
-        return as_array(np.add(result, addend, dtype=result.dtype))
+        if beta != 0:
+            addend = self.astype(wide, copy=False)
+            result = np.add(result, addend if beta == 1 else addend * _scale(addend, beta))
+        return as_array(result).astype(dtype, copy=False)
 
     return kernel
 

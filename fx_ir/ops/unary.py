@@ -183,11 +183,20 @@ def logit(self: Array, eps: float | None = None) -> Array:
     return as_array(np.log(array / (1 - array)))
 
 
+def bfloat16_max() -> float:
+    """The largest finite bfloat16."""
+    return (2 - 2**-7) * 2.0**127
+
+
 def nan_to_num(
     self: Array, nan: float | None = None, posinf: float | None = None, neginf: float | None = None
 ) -> Array:
-    if self.dtype.kind not in "fc":
+    if self.dtype.kind in "iub":
         return copied(self)
+    if self.dtype.kind == "V":
+        largest = bfloat16_max()
+        top, bottom = largest if posinf is None else posinf, -largest if neginf is None else neginf
+        return nan_to_num(self.astype(np.float32), nan, top, bottom).astype(self.dtype)
     self = copied(self)
     return as_array(
         np.nan_to_num(self, nan=0.0 if nan is None else nan, posinf=posinf, neginf=neginf, copy=False)
