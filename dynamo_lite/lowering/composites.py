@@ -16,11 +16,50 @@ def _listed(tensors: tuple[Any, ...]) -> Sequence[Any]:
     return tensors[0] if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)) else tensors
 
 
-def broadcast_tensors(*tensors: Any) -> list[Any]:
+def broadcast_tensors(*tensors: Any) -> tuple[Any, ...]:
     """Views of the tensors, all of the shape that they broadcast to."""
     given = _listed(tensors)
     shape = broadcast_shapes(*[meta_of(tensor).shape for tensor in given])
-    return [apply("expand", tensor, list(shape)) for tensor in given]
+    return tuple(apply("expand", tensor, list(shape)) for tensor in given)
+
+
+def einsum(equation: str, *operands: Any) -> Any:
+    """Sums of products in Einstein's notation."""
+    return apply("einsum", equation, list(_listed(operands)))
+
+
+def meshgrid(*tensors: Any, indexing: str | None = None) -> Any:
+    """Grids of coordinates, one for each tensor."""
+    given = list(_listed(tensors))
+    return tuple(
+        apply("meshgrid", given) if indexing is None else apply("meshgrid", given, indexing=indexing)
+    )
+
+
+def tensordot(a: Any, b: Any, dims: Any = 2, out: Any = None) -> Any:
+    """Products summed over ``dims``: a number of last and first dimensions, or two lists of them."""
+    if isinstance(dims, int):
+        if dims < 0:
+            raise RuntimeError(f"tensordot expects dims >= 0, but got dims={dims}")
+        if dims > min(meta_of(a).ndim, meta_of(b).ndim):
+            raise RuntimeError(f"tensordot expects dims < ndim_a or ndim_b, but got dims={dims}")
+        dims_a, dims_b = list(range(-dims, 0)), list(range(dims))
+    else:
+        dims_a, dims_b = ([dim] if isinstance(dim, int) else list(dim) for dim in dims)
+    result = apply("tensordot", a, b, dims_a, dims_b)
+    return result if out is None else apply("copy_", out, result)
+
+
+def norm(
+    input: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False, out: Any = None, dtype: Any = None
+) -> Any:
+    """The vector norm over ``dim`` (all dimensions if None); ``"fro"`` is the Euclidean one."""
+    if p == "nuc":
+        raise NotImplementedError("torchlite has no nuclear norm")
+    over = [dim] if isinstance(dim, int) else dim
+    order = 2 if p == "fro" or p is None else p
+    result = apply("linalg_vector_norm", input, order, over, keepdim, dtype=dtype)
+    return result if out is None else apply("copy_", out, result)
 
 
 def _at_least(rank: int) -> Callable[..., Any]:
@@ -113,12 +152,13 @@ swapaxes_ = _in_place_view("transpose")
 
 SHARED: dict[str, Callable[..., Any]] = {
     "conj": conj, "fliplr": fliplr, "flipud": flipud, "hsplit": hsplit, "vsplit": vsplit, "inner": inner,
-    "inverse": inverse, "det": det,
+    "inverse": inverse, "det": det, "norm": norm,
 }  # fmt: skip
 METHODS: dict[str, Callable[..., Any]] = {
     "unsqueeze_": unsqueeze_, "squeeze_": squeeze_, "t_": t_, "transpose_": transpose_, "swapaxes_": swapaxes_,
 }  # fmt: skip
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     "broadcast_tensors": broadcast_tensors, "atleast_1d": atleast_1d, "atleast_2d": atleast_2d,
-    "atleast_3d": atleast_3d, "bilinear": bilinear,
+    "atleast_3d": atleast_3d, "bilinear": bilinear, "einsum": einsum, "meshgrid": meshgrid, "tensordot": tensordot,
 }  # fmt: skip
+NAMES = frozenset({*SHARED, *FUNCTIONS})

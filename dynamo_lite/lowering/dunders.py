@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+from dynamo_lite.lowering.access import meta_of
 from dynamo_lite.lowering.leaf import Lower
 from dynamo_lite.lowering.packets import apply, packet_lower
+from fx_ir.dtypes import result_type
 from fx_ir.ops.matching import kind_of
 from fx_ir.ops.registry import PACKETS
 
@@ -27,6 +29,8 @@ SWAPPED: Final[Mapping[str, str]] = {
     "__rlshift__": "bitwise_left_shift", "__rrshift__": "bitwise_right_shift",
 }  # fmt: skip
 UNARY: Final[Mapping[str, str]] = {"__neg__": "neg", "__invert__": "bitwise_not", "__abs__": "abs"}
+# Operators without an overload for a number on the left.
+_TENSOR_FIRST: Final = frozenset({"floor_divide", "remainder", "bitwise_left_shift", "bitwise_right_shift"})
 # Where the table has one spelling of an operator that PyTorch spells twice.
 _SPARE: Final[Mapping[str, str]] = {
     "__and__": "bitwise_and", "__or__": "bitwise_or", "__xor__": "bitwise_xor", "__lshift__": "bitwise_left_shift",
@@ -77,8 +81,13 @@ def swapped(name: str) -> Lower:
 
     def lower(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
         mine, other = args
-        if kind_of(other) not in _OPERANDS:
+        kind = kind_of(other)
+        if kind not in _OPERANDS:
             return NotImplemented
+        if kind != "T" and name in _TENSOR_FIRST:
+            # The type that the number and the tensor give together, so that the 0-d tensor promotes as the number would.
+            meta = meta_of(mine)
+            other = apply("scalar_tensor", other, dtype=result_type(other, meta), device=meta.device)
         return inner()((other, mine), kwargs)
 
     return lower
@@ -99,8 +108,6 @@ def rtruediv(tensor: Any, other: Any) -> Any:
 
 def pos(tensor: Any) -> Any:
     """``+tensor`` is the tensor itself; bool tensors have no sign."""
-    from dynamo_lite.lowering.access import meta_of
-
     if meta_of(tensor).dtype.name == "bool":
         raise RuntimeError("The `+` operator, on a bool tensor is not supported.")
     return tensor

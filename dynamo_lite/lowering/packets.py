@@ -8,6 +8,7 @@ from typing import Any, Final
 from dynamo_lite import dispatch
 from dynamo_lite.lowering.errors import MISSING_OPERATOR, where
 from dynamo_lite.lowering.leaf import Lower, TensorFunction, leaf
+from dynamo_lite.lowering.return_types import result_class
 from fx_ir.ops.registry import PACKETS, Packet, is_tensor
 
 # Names that PyTorch offers twice; both are operators there, and one is enough where the table lacks the other.
@@ -52,7 +53,12 @@ def packet_lower(name: str) -> Lower:
         if "out" in kwargs:
             return into_out(lower, args, kwargs)
         op, bound, keywords = resolve(args, kwargs)
-        return call(op, bound, keywords)
+        result = call(op, bound, keywords)
+        kind = type(result)
+        if kind is tuple or kind is list:
+            cls = result_class(op)
+            return tuple(result) if cls is tuple else cls(*result)
+        return result
 
     return lower
 

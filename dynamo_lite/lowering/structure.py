@@ -53,15 +53,16 @@ def broadcast_shapes(*shapes: Any) -> Size:
     rows = [(shape,) if isinstance(shape, int) else tuple(shape) for shape in shapes]
     rank = max((len(row) for row in rows), default=0)
     result: list[Any] = [1] * rank
-    for row in rows:
+    for number, row in enumerate(rows):
         for position, size in enumerate(row, rank - len(row)):
-            if result[position] == 1:
-                result[position] = size
-            elif size != 1 and size != result[position]:
+            if size == 1 or size == result[position]:
+                continue
+            if result[position] != 1:
                 raise RuntimeError(
-                    "Shape mismatch: objects cannot be broadcast to a single shape: "
-                    + " and ".join(str(list(row)) for row in rows)
+                    f"Attempting to broadcast a dimension of length {size} at {position - rank}! Mismatching argument at "
+                    f"index {number} had {tuple(row)}; but expected shape should be broadcastable to {result}"
                 )
+            result[position] = size
     return Size(result)
 
 

@@ -79,7 +79,7 @@ def _methods() -> dict[str, TensorFunction]:
     made = {
         name: lazy(f"Tensor.{name}", name)
         for name in (*names.SHARED, *names.METHODS_ONLY, *names.INPLACE)
-        if name not in _METHODS
+        if name not in _METHODS and name not in composites.SHARED
     }
     specials = {**_METHODS, **composites.SHARED, **composites.METHODS}
     made |= {name: special(f"Tensor.{name}", function) for name, function in specials.items()}
@@ -90,7 +90,11 @@ def _methods() -> dict[str, TensorFunction]:
 
 def _functions() -> dict[str, TensorFunction]:
     wanted = dict.fromkeys((*names.SHARED, *names.FUNCTIONS_ONLY))
-    made = {name: lazy(f"torch.{name}", name) for name in wanted if name not in _FUNCTIONS}
+    made = {
+        name: lazy(f"torch.{name}", name)
+        for name in wanted
+        if name not in _FUNCTIONS and name not in composites.NAMES
+    }
     made |= {name: lazy(f"torch.{name}", name, factory=True) for name in names.FACTORIES}
     specials = {**_FUNCTIONS, **composites.SHARED, **composites.FUNCTIONS}
     made |= {name: special(f"torch.{name}", function) for name, function in specials.items()}

@@ -60,7 +60,7 @@ def bridged(inner: TensorFunction) -> TensorFunction:
 
 def _named(cls: Any, result: Any) -> Any:
     """Several results under PyTorch's names for them (``.values``, ``.indices``)."""
-    return cls(result) if type(result) is tuple and len(result) == cls.n_fields else result
+    return cls(result) if isinstance(result, tuple) and len(result) == cls.n_fields else result
 
 
 def enter(callable_: Any, function: TensorFunction) -> None:

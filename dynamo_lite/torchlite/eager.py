@@ -98,7 +98,8 @@ def run(op: Operator, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
             grad = grad or value._requires_grad
         elif kind in _PLAIN:
             natives.append(value)
-            key.append(kind)
+            # What rules ask of a number is its sign; a string is a mode.
+            key.append(value if kind is str or value is None else (kind, value < 0))
         else:
             natives.append(_native(value))
             key.append(value._array.dtype if isinstance(value, Tensor) else kind)
