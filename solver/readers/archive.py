@@ -6,7 +6,7 @@ import json
 import zipfile
 import zlib
 from pathlib import Path
-from typing import Final
+from typing import IO, Final
 
 from solver.readers.errors import BAD_ARCHIVE, UNREADABLE_FILE
 
@@ -17,12 +17,12 @@ MAX_NAME: Final = 4096
 
 
 class Archive:
-    """A zip file, its entries by name."""
+    """A zip file, or a file object that holds one, its entries by name."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, stream: IO[bytes] | None = None) -> None:
         self.path = path
         try:
-            self._zip = zipfile.ZipFile(path)
+            self._zip = zipfile.ZipFile(path if stream is None else stream)
         except (zipfile.BadZipFile, EOFError, ValueError, NotImplementedError) as error:
             raise BAD_ARCHIVE(file=path.name, path="zip directory", what=_sentence(error)) from None
         except OSError as error:

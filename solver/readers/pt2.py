@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Final
+from typing import IO, Any, Final
 
 from solver.problem import FORMAT, Problem
 from solver.readers.archive import Archive
@@ -34,9 +34,9 @@ _CALLS: Final = (
 )
 
 
-def read_pt2(path: Path) -> list[Problem]:
-    """The problems of an archive, one a model. Raises InputError."""
-    with Archive(path) as archive:
+def read_pt2(path: Path, stream: IO[bytes] | None = None) -> list[Problem]:
+    """The problems of an archive, one a model. ``stream`` is read in place of the file at ``path``. Raises InputError."""
+    with Archive(path, stream) as archive:
         models = [name for name in archive.entries if _MODEL.match(name)]
         if not models:
             _refuse_older(archive)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from solver.expr import BoolExpr, and_
+from solver.expr import BoolExpr, and_, free_symbols
 from solver.problem import Condition
 from solver.prove.engine import Engine
 from solver.prove.points import Point
@@ -191,4 +191,8 @@ def joint_fix(engine: Engine, found: Sequence[Cluster]) -> Suggestion | None:
         return None
     roots = {id for cluster in found for id in cluster.roots}
     guards = [guard.expr for cluster in found for guard in cluster.guards if guard.id in roots]
-    return Advisor(engine, guards).described(Candidate(and_(*known), "several"))
+    advisor = Advisor(engine, guards)
+    used = {name for cluster in found for guard in cluster.guards for name in free_symbols(guard.expr)}
+    symbols = engine.world.problem.symbols
+    advisor.names = [name for name in symbols if name in used and symbols[name].kind == "input"]
+    return advisor.described(Candidate(and_(*known), "several"))
