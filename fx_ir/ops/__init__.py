@@ -9,6 +9,7 @@ from fx_ir.ops import (
     attention,
     batch_norm,
     binary,
+    composite,
     conv,
     convert,
     creation,
@@ -52,7 +53,7 @@ from fx_ir.ops.registry import (
 FAMILIES = (
     binary, unary, ternary, activation, reduction, statistics, matmul, norm, batch_norm, attention, conv, pool, padding,
     resample, recurrent, loss, reshape, views, permute, splits, convert, creation, ranges, joining, grids, indexing,
-    scatter, sorting, spectral, random, sym,
+    scatter, sorting, spectral, composite, random, sym,
 )  # fmt: skip
 
 __all__ = [

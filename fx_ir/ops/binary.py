@@ -317,6 +317,7 @@ _TENSOR_ONLY: dict[str, tuple[Fake, Kernel]] = {
     "fmax": (fake_same, of_ufunc(np.fmax)),
     "fmin": (fake_same, of_ufunc(np.fmin)),
     "atan2": (fake_float, of_float_ufunc(np.arctan2)),
+    "arctan2": (fake_float, of_float_ufunc(np.arctan2)),
     "hypot": (fake_same, of_ufunc(np.hypot)),
     "logaddexp": (fake_same, of_ufunc(np.logaddexp)),
     "logaddexp2": (fake_same, of_ufunc(np.logaddexp2)),

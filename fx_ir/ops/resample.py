@@ -141,7 +141,11 @@ def nearest(input: Array, sizes: Sequence[int], scales: Sequence[float | None]) 
 def _declare_resizing(name: str, rank: int, taps: Taps | None) -> None:
     """The overload of sizes and the one of sizes or factors."""
     corners = "" if taps is None else "bool align_corners, "
-    scales = "float? scales=None" if rank == 1 else "float? scales_h=None, float? scales_w=None"
+    scales = (
+        "float? scales=None"
+        if rank == 1
+        else ", ".join(f"float? scales_{axis}=None" for axis in "dhw"[3 - rank :])
+    )
 
     def compute(input: Array, sizes: Sequence[int], rest: Sequence[Any]) -> Array:
         if taps is None:
@@ -299,6 +303,8 @@ def col2im(
 def _declare() -> None:
     _declare_resizing("upsample_nearest1d", 1, None)
     _declare_resizing("upsample_nearest2d", 2, None)
+    _declare_resizing("upsample_nearest3d", 3, None)
+    _declare_resizing("upsample_trilinear3d", 3, _linear_taps)
     _declare_resizing("upsample_linear1d", 1, _linear_taps)
     _declare_resizing("upsample_bilinear2d", 2, _linear_taps)
     _declare_resizing("upsample_bicubic2d", 2, _cubic_taps)

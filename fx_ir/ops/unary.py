@@ -204,6 +204,8 @@ def nan_to_num(
 
 
 _FLOAT: dict[str, Kernel] = {
+    "arcsin": of_float_ufunc(np.arcsin), "arccos": of_float_ufunc(np.arccos), "arctan": of_float_ufunc(np.arctan),
+    "arcsinh": of_float_ufunc(np.arcsinh), "arccosh": of_float_ufunc(np.arccosh), "arctanh": of_float_ufunc(np.arctanh),
     "exp": of_float_ufunc(np.exp), "exp2": of_float_ufunc(np.exp2), "expm1": of_float_ufunc(np.expm1),
     "log": of_float_ufunc(np.log), "log2": of_float_ufunc(np.log2), "log10": of_float_ufunc(np.log10),
     "log1p": of_float_ufunc(np.log1p), "sqrt": of_float_ufunc(np.sqrt), "sin": of_float_ufunc(np.sin),
@@ -217,7 +219,7 @@ _FLOAT: dict[str, Kernel] = {
 }  # fmt: skip
 _SAME: dict[str, Kernel] = {
     "floor": _rounding(np.floor), "ceil": _rounding(np.ceil),
-    "trunc": _rounding(np.trunc), "round": _rounding(np.rint), "sign": sign, "sgn": sgn,
+    "trunc": _rounding(np.trunc), "fix": _rounding(np.trunc), "round": _rounding(np.rint), "sign": sign, "sgn": sgn,
 }  # fmt: skip
 _BOOL: dict[str, Kernel] = {
     "isnan": of_ufunc(np.isnan), "isinf": of_ufunc(np.isinf), "isfinite": of_ufunc(np.isfinite),

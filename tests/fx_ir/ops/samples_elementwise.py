@@ -48,6 +48,11 @@ def unary() -> list[Sample]:
             if names is _FLOAT_UNARY:
                 found += _types(name, values, ("int64", "bool"))
     found += _layouts("acosh", "above") + _types("acosh", "above", ("float64", "float16"))
+    for name in ("arctan", "arcsinh"):
+        found += _layouts(name, "normal")
+    for name in ("arcsin", "arccos", "arctanh"):
+        found += _layouts(name, "unit")
+    found += _layouts("arccosh", "above") + _layouts("fix", "halves")
     for name in _ANY_UNARY:
         found += _layouts(name, "normal")
         found += _types(name, "normal", ("float64", "float16", "int64", "int8"))
@@ -190,6 +195,7 @@ def binary() -> list[Sample]:
         found.append(sample(name, T((5, 5), values="special"), T((5, 5), values="special")))
     for name in ("multiply.Tensor", "divide.Tensor", "true_divide.Tensor", "subtract.Tensor"):
         found.append(sample(name, F(3, 4), F(4)))
+    found.append(sample("arctan2", F(3, 4), F(4)))
     for name in ("logical_and", "logical_or", "logical_xor"):
         found += [sample(name, B(3, 4), B(4)), sample(name, L(3, 4), F(3, 4))]
     return [*found, *_numbers(), *_divisions(), *_bits(), *_powers()]

@@ -197,5 +197,21 @@ def spectral() -> list[Sample]:
     return found
 
 
+def composites() -> list[Sample]:
+    found = [
+        *[sample(f"atleast_{rank}d", F(*shape)) for rank in (1, 2, 3) for shape in ((), (3,), (2, 3), (2, 3, 4))], sample("dstack", [F(2, 3), F(2, 3)]), sample("fliplr", F(3, 4)), sample("flipud", F(3, 4)),
+        sample("_unsafe_index.Tensor", F(3, 4), [L(2, low=0, high=3)]), sample("native_group_norm", F(2, 6, 4), F(6), F(6), 2, 6, 4, 3, 1e-5), sample("hann_window", 8), sample("hann_window.periodic", 7, False),
+        sample("fft_fftshift", F(5, 4)), sample("fft_ifftshift", F(5, 4), [0]), sample("dist", F(3, 4), F(3, 4)), sample("dist", F(3, 4), F(4), 1), sample("bilinear", F(3, 4), F(3, 5), F(6, 4, 5), F(6)),
+        sample("upsample_nearest3d", F(1, 2, 3, 4, 5), [5, 3, 7]), sample("upsample_nearest3d.vec", F(1, 2, 3, 4, 5), None, [2.0, 1.5, 2.0]), sample("upsample_trilinear3d", F(1, 2, 3, 4, 5), [5, 3, 7], False, _tolerance=TOLERANT),
+        sample("upsample_trilinear3d.vec", F(1, 2, 3, 4, 5), [5, 6, 7], True, None, _tolerance=TOLERANT),
+    ]  # fmt: skip
+    for reduction in (0, 1, 2):
+        found += [
+            sample("triplet_margin_loss", F(3, 4), F(3, 4), F(3, 4), 1.0, 2.0, 1e-6, True, reduction), sample("hinge_embedding_loss", F(3, 4), L(3, 4, low=-1, high=2), 0.5, reduction),
+            sample("cosine_embedding_loss", F(3, 4), F(3, 4), T((3,), "int64", "plain", "range", 1, 2), 0.1, reduction),
+        ]  # fmt: skip
+    return found
+
+
 def samples() -> list[Sample]:
-    return [*convolutions(), *pools(), *resampling(), *recurrent(), *losses(), *spectral()]
+    return [*convolutions(), *pools(), *resampling(), *recurrent(), *losses(), *spectral(), *composites()]
