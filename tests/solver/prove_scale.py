@@ -16,7 +16,7 @@ DATA = Path(__file__).parent.parent / "data"
 
 def renamed(expr: BoolExpr, suffix: str, names: list[str]) -> BoolExpr:
     mapping: dict[str, IntExpr] = {name: int_symbol(f"{name}{suffix}") for name in names}
-    return substitute(expr, mapping)  # type: ignore[arg-type]
+    return substitute(expr, mapping)
 
 
 def add(target: Problem, problem: Problem, suffix: str, limit: int) -> None:
