@@ -8,17 +8,18 @@ from typing import Any
 from fx_ir.meta import TensorMeta
 from fx_ir.ops.arrays import Array
 from fx_ir.ops.registry import Call, ViewRule, register
-from fx_ir.ops.shapes import wrap_dim
+from fx_ir.ops.shapes import contiguous_or, wrap_dim
 
 
 def permuted(self: TensorMeta, order: Sequence[int]) -> TensorMeta:
     """The dimensions in another order."""
+    shape = tuple([self.shape[dim] for dim in order])
     if list(order) == list(range(self.ndim)):
         strides: Any = None if self.is_plain else lambda: self.strides
     else:
-        strides = lambda: tuple([self.strides[dim] for dim in order])  # noqa: E731
+        strides = lambda: contiguous_or(shape, tuple([self.strides[dim] for dim in order]))  # noqa: E731
     return self.like(
-        shape=tuple([self.shape[dim] for dim in order]),
+        shape=shape,
         strides=strides,
         requires_grad=False,
         offset=lambda: self.offset,

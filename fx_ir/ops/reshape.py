@@ -8,17 +8,7 @@ from typing import Any
 from fx_ir.meta import Size, Sizes, TensorMeta
 from fx_ir.ops.arrays import Array
 from fx_ir.ops.registry import Call, ViewRule, register
-from fx_ir.ops.shapes import is_contiguous, wrap_dim
-from solver.sym import statically_known
-
-
-def same(a: Size, b: Size) -> bool:
-    """True if the sizes are known to be equal; nothing is asked."""
-    if a is b:
-        return True
-    if type(a) is int and type(b) is int:
-        return a == b
-    return statically_known(a == b) is True
+from fx_ir.ops.shapes import at_least_one, contiguous_or, same, wrap_dim
 
 
 def product(sizes: Sequence[Size]) -> Size:
@@ -84,41 +74,53 @@ def view_strides(shape: Sizes, strides: Sizes, new: Sizes) -> Sizes | None:
     """Strides that show the same memory in another shape; None if there are none (ATen's ``computeStride``).
 
     A run of dimensions that lie densely in memory can be cut anew; the last run takes whatever is left, so it asks nothing.
+    What is known about the sizes is tried first: only if it does not settle the matter is anything asked.
     """
     if not shape:
         return (1,) * len(new)
+    found = _cut_runs(shape, strides, new, False)
+    return _cut_runs(shape, strides, new, True) if found is None else found
+
+
+def _cut_runs(shape: Sizes, strides: Sizes, new: Sizes, ask: bool) -> Sizes | None:
     result: list[Size] = [1] * len(new)
     view_dim = len(new) - 1
     base = strides[-1]
     run: Size = 1
+    reach: Size = base  # the stride that continues the run, as contiguous strides spell it
     for dim in range(len(shape) - 1, -1, -1):
         run = run * shape[dim]
-        if dim > 0 and _continues(shape[dim - 1], strides[dim - 1], run, base):
+        reach = reach * at_least_one(shape[dim])
+        if dim > 0 and _continues(shape[dim - 1], strides[dim - 1], run * base, reach, ask):
             continue
         taken: Size = 1
-        while view_dim >= 0 and (dim == 0 or _takes(new[view_dim], taken, run)):
+        while view_dim >= 0 and (dim == 0 or _takes(new[view_dim], taken, run, ask)):
             result[view_dim] = taken * base
             taken = taken * new[view_dim]
             view_dim -= 1
         if dim > 0:
-            if not same(taken, run) and taken != run:
+            if not same(taken, run) and not (ask and taken == run):
                 return None
-            base, run = strides[dim - 1], 1
+            run, base, reach = 1, strides[dim - 1], strides[dim - 1]
     return tuple(result)
 
 
-def _continues(outer_size: Size, outer_stride: Size, run: Size, base: Size) -> bool:
-    expected = run * base
-    if same(outer_stride, expected):
+def _continues(outer_size: Size, outer_stride: Size, expected: Size, reach: Size, ask: bool) -> bool:
+    """Whether the next dimension outwards prolongs the run."""
+    if same(outer_stride, expected) or same(outer_stride, reach) or same(outer_size, 1):
         return True
-    return bool(outer_size == 1) or bool(outer_stride == expected)
+    return ask and (bool(outer_size == 1) or bool(outer_stride == expected))
 
 
-def _takes(extent: Size, taken: Size, run: Size) -> bool:
+def _takes(extent: Size, taken: Size, run: Size, ask: bool) -> bool:
     """Whether the current run of memory takes one more dimension of the view."""
     if type(extent) is int and extent == 1:
         return True
-    return not same(taken, run) and bool(taken < run)
+    if same(taken, run):
+        return False
+    if ask or (isinstance(taken, int) and isinstance(run, int)):
+        return bool(taken < run)
+    return True
 
 
 # --- fake rules ------------------------------------------------------------------------------------------------------
@@ -126,7 +128,7 @@ def _takes(extent: Size, taken: Size, run: Size) -> bool:
 
 def fake_view(self: TensorMeta, size: Sequence[Size]) -> TensorMeta:
     shape = infer_size(self.shape, size)
-    if self.is_plain or (type(self.numel()) is int and self.numel() == 0):
+    if _is_plain(self) or (type(self.numel()) is int and self.numel() == 0):
         return self.like(shape=shape, requires_grad=False, offset=lambda: self.offset)
     strides = view_strides(self.shape, self.strides, shape)
     if strides is None:
@@ -137,16 +139,26 @@ def fake_view(self: TensorMeta, size: Sequence[Size]) -> TensorMeta:
     return self.like(shape=shape, strides=strides, requires_grad=False, offset=lambda: self.offset)
 
 
+def _is_plain(self: TensorMeta) -> bool:
+    """True once the layout has been worked out and is contiguous."""
+    return self.is_plain or contiguous_or(self.shape, self.strides) is None
+
+
 def reshaped(self: TensorMeta, shape: Sizes) -> TensorMeta:
     """A view where memory allows, a contiguous copy elsewhere: which of them is decided when the layout is asked for."""
     if self.is_plain:
         return self.like(shape=shape, requires_grad=False, offset=lambda: self.offset)
     return self.like(
         shape=shape,
-        strides=lambda: view_strides(self.shape, self.strides, shape),
+        strides=lambda: _reshaped_strides(self, shape),
         requires_grad=False,
         offset=lambda: self.offset if _viewable(self, shape) else 0,
     )
+
+
+def _reshaped_strides(self: TensorMeta, shape: Sizes) -> Sizes | None:
+    strides = self.strides  # once asked for, the layout may turn out to be plain
+    return None if self.is_plain else view_strides(self.shape, strides, shape)
 
 
 def _viewable(self: TensorMeta, shape: Sizes) -> bool:
@@ -425,4 +437,4 @@ def _declare() -> None:
 
 _declare()
 
-__all__ = ["SHAPE_RULE", "infer_size", "is_contiguous", "product", "same"]
+__all__ = ["SHAPE_RULE", "infer_size", "product", "same"]

@@ -12,6 +12,7 @@ from typing import Any
 
 from fx_ir.dtypes import Device, DType, result_type
 from fx_ir.meta import Size, Sizes, TensorMeta
+from solver.sym import statically_known
 
 Strides = Sizes | Callable[[], Sizes | None] | None
 
@@ -134,12 +135,56 @@ def strides_along(shape: Sizes, order: Sequence[int]) -> Sizes:
     return tuple(strides)
 
 
+def same(a: Size, b: Size) -> bool:
+    """True if the sizes are known to be equal; nothing is asked."""
+    if a is b:
+        return True
+    if type(a) is int and type(b) is int:
+        return a == b
+    return statically_known(a == b) is True
+
+
+def at_least_one(size: Size) -> Size:
+    """``max(size, 1)``, as it stands in contiguous strides."""
+    return max(size, 1) if isinstance(size, int) else size.at_least(1)
+
+
+def dense_order(shape: Sizes, strides: Sizes) -> list[int] | None:
+    """Dimensions from fastest to slowest if the layout is known to have no gaps; nothing is asked.
+
+    Dimensions that turn out to have size 1 may stand anywhere: their strides mean nothing.
+    """
+    order: list[int] = []
+    left = list(range(len(shape) - 1, -1, -1))
+    expected: Size = 1
+    while left:
+        found = next((dim for dim in left if same(strides[dim], expected)), None)
+        if found is None:
+            return None
+        left.remove(found)
+        order.append(found)
+        expected = expected * at_least_one(shape[found])
+    return order
+
+
+def contiguous_or(shape: Sizes, strides: Sizes) -> Sizes | None:
+    """None if these strides are known to be contiguous, else the strides."""
+    expected: Size = 1
+    for size, stride in zip(reversed(shape), reversed(strides), strict=True):
+        if not (type(size) is int and size == 1) and not same(stride, expected):
+            return strides
+        expected = expected * at_least_one(size)
+    return None
+
+
 def is_contiguous(meta: TensorMeta) -> bool:
     """Row-major without gaps, as PyTorch's ``is_contiguous``: dimensions of size 1 do not count, empty tensors are."""
     if meta.is_plain:
         return True
-    expected: Size = 1
     strides = meta.strides
+    if contiguous_or(meta.shape, strides) is None:
+        return True
+    expected: Size = 1
     for dim in range(meta.ndim - 1, -1, -1):
         size = meta.shape[dim]
         if strides[dim] is not expected and strides[dim] != expected and size != 1:
@@ -210,6 +255,9 @@ def _compare_dims(shape: Sizes, strides: Sizes, a: int, b: int) -> int:
 
 def elementwise_strides(shape: Sizes, metas: Sequence[TensorMeta]) -> Sizes | None:
     """The layout that PyTorch's TensorIterator gives a new result of these operands."""
+    settled = _settled(shape, metas)
+    if settled is not None:
+        return contiguous_or(shape, settled)
     full = [meta for meta in metas if len(meta.shape) == len(shape) and _equal_shape(meta.shape, shape)]
     if len(full) == len(metas):
         if all(is_contiguous(meta) for meta in metas):
@@ -224,6 +272,17 @@ def elementwise_strides(shape: Sizes, metas: Sequence[TensorMeta]) -> Sizes | No
     if order == list(range(len(shape) - 1, -1, -1)):
         return None
     return strides_along(shape, order)
+
+
+def _settled(shape: Sizes, metas: Sequence[TensorMeta]) -> Sizes | None:
+    """The strides that all operands are known to share, if they have no gaps: the result takes them."""
+    first = metas[0]
+    if not _same(first.shape, shape) or dense_order(shape, first.strides) is None:
+        return None
+    for meta in metas[1:]:
+        if not _same(meta.shape, shape) or not all(map(same, meta.strides, first.strides)):
+            return None
+    return first.strides
 
 
 def _equal_shape(a: Sizes, b: Sizes) -> bool:

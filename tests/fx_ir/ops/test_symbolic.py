@@ -11,6 +11,7 @@ import pytest
 from fx_ir import dtypes, fake_context
 from fx_ir.meta import Size, TensorMeta
 from fx_ir.ops import OPS
+from fx_ir.ops.shapes import is_contiguous
 from solver.shape_env import ShapeEnv
 from solver.sym import SymInt
 
@@ -199,6 +200,32 @@ def test_nonzero_is_bounded_by_the_number_of_elements(trace: Trace) -> None:
     with no_question(trace):
         assert bool(found.shape[0] <= s)
         assert bool(found.shape[0] >= 0)
+
+
+def test_the_layout_of_attention_is_settled_without_a_question(trace: Trace) -> None:
+    b, s = trace.size(2), trace.size(5)
+    with no_question(trace):
+        heads = fake("transpose.int", fake("view", tensor(b, s, 24), [b, s, 4, 6]), 1, 2)
+        scaled = fake("mul.Tensor", heads, 2.0)
+        assert scaled.strides == heads.strides and not scaled.is_plain
+        context = fake("transpose.int", fake("scaled_dot_product_attention", scaled, heads, heads), 1, 2)
+        merged = fake("view", context, [b, s, 24])
+        assert merged.strides[1:] == (24, 1)
+        assert context.is_plain
+
+
+def test_a_piece_of_a_projection_is_viewed_as_heads_without_a_question(trace: Trace) -> None:
+    b, s = trace.size(2), trace.size(5)
+    with no_question(trace):
+        query, _, _ = fake("split.Tensor", fake("linear", tensor(b, s, 24), tensor(72, 24)), 24, 2)
+        assert fake("view", query, [b, s, 4, 6]).strides[1:] == (72, 6, 1)
+
+
+def test_asking_whether_a_transposed_tensor_is_contiguous_is_a_question(trace: Trace) -> None:
+    b = trace.size(4)
+    turned = fake("t", tensor(b, 3))
+    assert not is_contiguous(turned)
+    assert any("!= 1" in guard or ">= 2" in guard for guard in trace.guards())
 
 
 def test_strides_of_a_plain_tensor_are_products(trace: Trace) -> None:
