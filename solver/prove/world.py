@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 
 from solver.expr import BoolExpr, and_, defined, free_symbols, ge, int_symbol, le
 from solver.problem import Condition, Problem
@@ -25,6 +26,7 @@ class Source:
     condition: Condition | None = None
 
 
+@lru_cache(maxsize=8192)
 def goal_of(expr: BoolExpr) -> BoolExpr:
     """What a guard demands: that it has a value, and that the value is true."""
     return expr if expr.total else and_(defined(expr), expr)

@@ -18,7 +18,7 @@ from solver.suggest.observe import Observer
 
 _POOL_SAMPLES: Final = 90
 _POOL_LINE: Final = 70
-_POOL_TELLING: Final = 80
+_POOL_TELLING: Final = 24
 _SMALL_FUEL: Final = 8
 
 
@@ -68,6 +68,7 @@ class _Finder:
         cone = frozenset().union(*(self.world.cone(goal) for goal in self.goals.values()))
         self.observer = Observer(engine, cone, list(self.goals.values()))
         self.pool: list[Point] = []
+        self.telling: dict[str, list[Point]] = {}
         self.worlds: dict[tuple[str, ...], World] = {}
 
     def run(self) -> None:
@@ -83,7 +84,7 @@ class _Finder:
         self.cluster.fix = self._fix(roots)
         roots += self._unsettled(roots, left)
         self.cluster.roots = roots
-        self.pool = self._telling(roots)
+        self.telling = self._telling(roots)
         for guard in guards:
             if guard.id not in roots:
                 self.cluster.follows[guard.id] = self._needed(roots, guard.id)
@@ -156,17 +157,21 @@ class _Finder:
         goals = [self.goals[other] for other in others]
         return any(not p.holds(self.goals[id]) and all(p.holds(goal) for goal in goals) for p in self.pool)
 
-    def _telling(self, roots: list[str]) -> list[Point]:
-        """The points that tell roots apart best: few of the roots fail there."""
-        failures = [
-            (sum(not point.holds(self.goals[id]) for id in roots), i) for i, point in enumerate(self.pool)
-        ]
-        return [self.pool[i] for count, i in sorted(failures)[:_POOL_TELLING] if count]
+    def _telling(self, roots: list[str]) -> dict[str, list[Point]]:
+        """For each root, points where it holds and as many other roots as possible fail."""
+        held = [[point.holds(self.goals[id]) for id in roots] for point in self.pool]
+        found: dict[str, list[Point]] = {}
+        for place, id in enumerate(roots):
+            places = [i for i, row in enumerate(held) if row[place]]
+            places.sort(key=lambda i: (sum(held[i]), i))
+            found[id] = [self.pool[i] for i in places[:_POOL_TELLING]]
+        return found
 
     def _needed(self, roots: list[str], id: str) -> list[str]:
         """The roots that a guard follows from: single ones where one is enough."""
         for root in roots:
-            if not self._told_apart([root], id) and self._implied([root], self.goals[id], _SMALL_FUEL):
+            goal = self.goals[id]
+            if all(p.holds(goal) for p in self.telling[root]) and self._implied([root], goal, _SMALL_FUEL):
                 return [root]
         return list(roots)
 
