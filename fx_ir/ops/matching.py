@@ -90,8 +90,20 @@ def kind_of(obj: object) -> Kind:
     if kind is None:
         kind = _kind_of_type(type(obj))
     if kind == "L":
-        return frozenset([kind_of(item) for item in obj])  # type: ignore[attr-defined]
+        # A list within a list stays the letter L, which no schema takes.
+        return frozenset([_KINDS.get(type(item)) or kind_of(item) for item in obj])  # type: ignore[attr-defined]
     return kind
+
+
+def key_of(args: Iterable[Any], kwargs: Mapping[str, Any]) -> Key:
+    """The kinds of a call's arguments, by which its plan is kept."""
+    kinds: list[Kind] = []
+    for value in args:
+        kind = _KINDS.get(type(value))
+        kinds.append(kind if kind is not None and kind != "L" else kind_of(value))
+    if not kwargs:
+        return tuple(kinds), ()
+    return tuple(kinds), tuple([(name, kind_of(value)) for name, value in kwargs.items()])
 
 
 def _kind_of_type(cls: type) -> str:
@@ -153,61 +165,49 @@ def _expand(type: ArgType, accepts: Mapping[str, Converter | None], kind: str) -
 
 
 class Plan:
-    """How the arguments of a call are laid out for one overload: sources, converters and defaults."""
+    """How the arguments of a call are laid out for one overload: what is converted, and what is filled in."""
 
-    __slots__ = ("_keywords", "_positional", "_simple", "_tail", "_varargs", "operator")
+    __slots__ = ("_changes", "_keywords", "_rest", "_tail", "_varargs", "operator")
 
     def __init__(
         self,
         operator: Any,
-        positional: Sequence[tuple[int | str | None, Converter | None, Any]],
+        changes: Sequence[tuple[int, Converter]],
+        rest: Sequence[tuple[str | None, Converter | None, Any]],
         keywords: Sequence[tuple[str, str | None, Converter | None, Any]],
         varargs: int | None,
     ) -> None:
         self.operator = operator
-        self._positional = positional
+        self._changes = changes
+        self._rest = rest
         self._keywords = keywords
         self._varargs = varargs
-        given = sum(source is not None for source, _, _ in positional)
-        self._tail = tuple(default for source, _, default in positional[given:])
-        self._simple = (
-            varargs is None
-            and all(
-                source == index and change is None if index < given else source is None and type(default) is not list
-                for index, (source, change, default) in enumerate(positional)
-            )
-        )  # fmt: skip
+        constant = all(source is None and type(default) is not list for source, _, default in rest)
+        self._tail = tuple([default for _, _, default in rest]) if constant else None
 
     def __call__(
         self, args: tuple[Any, ...], kwargs: Mapping[str, Any]
     ) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
         """The operator, its positional arguments, its keyword-only arguments; nothing is left out."""
-        if self._simple:
-            bound = args + self._tail
+        if self._varargs is not None:
+            args = (*args[: self._varargs], args[self._varargs :])
+        if self._changes:
+            changed = list(args)
+            for index, change in self._changes:
+                changed[index] = change(changed[index])
+            args = tuple(changed)
+        if self._tail is not None:
+            args = args + self._tail
         else:
-            if self._varargs is not None:
-                args = (*args[: self._varargs], args[self._varargs :])
-            bound = tuple([_fetch(args, kwargs, *source) for source in self._positional])
-        keywords: dict[str, Any] = {}
-        for name, given, change, default in self._keywords:
-            if given is None:
-                keywords[name] = default.copy() if type(default) is list else default
-            else:
-                keywords[name] = kwargs[given] if change is None else change(kwargs[given])
-        return self.operator, bound, keywords
+            args = (*args, *[_fetch(kwargs, *source) for source in self._rest])
+        return self.operator, args, {name: _fetch(kwargs, *source) for name, *source in self._keywords}
 
 
-def _fetch(
-    args: Sequence[Any],
-    kwargs: Mapping[str, Any],
-    source: int | str | None,
-    change: Converter | None,
-    default: Any,
-) -> Any:
+def _fetch(kwargs: Mapping[str, Any], source: str | None, change: Converter | None, default: Any) -> Any:
+    """A keyword's value, or a default that the caller may keep."""
     if source is None:
         return default.copy() if type(default) is list else default
-    value = args[source] if isinstance(source, int) else kwargs[source]
-    return value if change is None else change(value)
+    return kwargs[source] if change is None else change(kwargs[source])
 
 
 def make_plan(operator: Any, key: Key, numbers: bool) -> Plan:
@@ -221,19 +221,18 @@ def make_plan(operator: Any, key: Key, numbers: bool) -> Plan:
     if len(given) > len(positional):
         raise Misfit(f"takes {len(positional)} positional arguments, got {len(given)}")
     names = _keyword_names(schema, key[1])
-    laid_out: list[tuple[int | str | None, Converter | None, Any]] = []
-    for index, argument in enumerate(positional):
-        if index < len(given):
-            if argument.name in names:
-                raise Misfit(f"got multiple values for argument {argument.name!r}")
-            laid_out.append((index, _fit(argument, given[index], numbers), None))
-        else:
-            used, change = _keyword(argument, names, numbers)
-            laid_out.append((used, change, argument.default))
+    changes: list[tuple[int, Converter]] = []
+    for index, (argument, kind) in enumerate(zip(positional, given, strict=False)):
+        if argument.name in names:
+            raise Misfit(f"got multiple values for argument {argument.name!r}")
+        change = _fit(argument, kind, numbers)
+        if change is not None:
+            changes.append((index, change))
+    rest = [(*_keyword(argument, names, numbers), argument.default) for argument in positional[len(given) :]]
     keywords = [
         (argument.name, *_keyword(argument, names, numbers), argument.default) for argument in keyword_only
-    ]  # fmt: skip
-    return Plan(operator, laid_out, keywords, varargs)
+    ]
+    return Plan(operator, changes, rest, keywords, varargs)
 
 
 def _varargs_start(positional: Sequence[Argument], given: Sequence[Kind]) -> int | None:

@@ -20,7 +20,7 @@ from fx_ir.ops.matching import (
     Plan,
     describe,
     is_tensor,
-    kind_of,
+    key_of,
     make_plan,
     register_generator_type,
     register_tensor_type,
@@ -139,7 +139,7 @@ class Operator:
         self, args: tuple[Any, ...], kwargs: Mapping[str, Any]
     ) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """As ``bind``, with types checked and converted (an int for ``int[2]``, names as Python spells them)."""
-        key = _key(args, kwargs)
+        key = key_of(args, kwargs)
         plan = self._plans.get(key)
         if plan is None:
             try:
@@ -210,7 +210,7 @@ class Packet:
         self, args: tuple[Any, ...], kwargs: Mapping[str, Any]
     ) -> tuple[Operator, tuple[Any, ...], dict[str, Any]]:
         """The first overload that the arguments fit, with its arguments bound; TypeError with the signatures tried."""
-        key = _key(args, kwargs)
+        key = key_of(args, kwargs)
         plan = self._plans.get(key)
         if plan is None:
             plan = self._plan(key, args, kwargs)
@@ -234,11 +234,6 @@ class Packet:
 
     def __repr__(self) -> str:
         return f"<operator packet {self}: {', '.join(operator.overload for operator in self.overloads)}>"
-
-
-def _key(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Key:
-    positional = tuple([kind_of(value) for value in args])
-    return positional, tuple([(name, kind_of(value)) for name, value in kwargs.items()]) if kwargs else ()
 
 
 def _mismatch(
