@@ -7,7 +7,7 @@ counterexample; ``enumeration`` decides what has few enough assignments; ``z3`` 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import product
+from itertools import chain, product
 from typing import Final
 
 from solver.expr import BoolExpr, FloatExpr, Value, free_symbols
@@ -148,7 +148,7 @@ class Engine:
 
     def _by_sampling(self, cone: frozenset[int], expr: BoolExpr) -> Outcome | None:
         sampler = self.sampler(cone)
-        for point in sampler:
+        for point in chain(sampler, sampler.near([expr])):
             why = point.problem_with(expr)
             if why is not None:
                 smallest = sampler.shrink(point, expr)

@@ -22,6 +22,7 @@ from solver.prove.world import World
 MAX_POINTS: Final = 260
 _MAX_TRIES: Final = 2500
 _MAX_BARREN: Final = 400
+_MAX_NEAR: Final = 60
 _EXPONENTS: Final = (4, 5, 6, 7, 8, 9, 10, 12, 14, 16, 20, 24, 31, 32, 40, 53, 63, 64)
 Failure = (ZeroDivisionError, OverflowError, ValueError)
 
@@ -140,6 +141,18 @@ class Sampler:
         """A point from values of the symbols themselves, if it satisfies the premises."""
         point = Point(values, parameters or {})
         return point if all(point.holds(condition) for condition in self.conditions) else None
+
+    def near(self, guards: Iterable[BoolExpr]) -> Iterator[Point]:
+        """Points at the constants that guards mention, and at multiples of them."""
+        numbers = {c for guard in guards for c in constants(guard) if 1 < abs(c) < 2**64}
+        numbers |= {-c for c in numbers}
+        values = sorted({k * c + d for c in numbers for k in (1, 2) for d in (0, -1, 1)}, key=abs)[:_MAX_NEAR]
+        for start in [point.parameters for point in self.points[:3]]:
+            for atom in self.free:
+                for value in values:
+                    point = self.make({**start, atom: value})
+                    if point is not None:
+                        yield point
 
     def hinted_point(self) -> Point | None:
         """The example, where hints give all parameters and the premises admit it."""

@@ -9,7 +9,7 @@ from solver.expr import BoolExpr, IntExpr
 from solver.expr.nodes import Atom
 from solver.expr.symbols import children
 from solver.prove.engine import Engine
-from solver.prove.points import Point, Sampler, constants
+from solver.prove.points import Point, Sampler
 from solver.suggest.patterns import moduli_of
 
 _FAR: Final = tuple(2**e for e in (8, 10, 12, 16, 24, 31, 33, 63))
@@ -61,21 +61,9 @@ class Observer:
         if example is not None and self.holds(example):
             return example
         first = next((point for point in self.sampler if self.holds(point)), None)
-        near = next((point for point in self._near_constants() if self.holds(point)), None)
+        near = next((point for point in self.sampler.near(self.guards) if self.holds(point)), None)
         found = [point for point in (first, near) if point is not None]
         return min(found, key=lambda point: sum(abs(v) for v in point.parameters.values()), default=None)
-
-    def _near_constants(self) -> Iterator[Point]:
-        """Points at the constants that the guards mention, and at multiples of them."""
-        numbers = {c for guard in self.guards for c in constants(guard) if 1 < abs(c) < 2**64}
-        values = sorted({k * c + d for c in numbers for k in (1, 2) for d in (0, -1, 1)}, key=abs)[:60]
-        starts = [point.parameters for point in list(self.sampler)[:3]]
-        for start in starts:
-            for atom in self.sampler.free:
-                for value in values:
-                    point = self.sampler.make({**start, atom: value})
-                    if point is not None:
-                        yield point
 
     def parameter(self, name: str) -> int | None:
         """The free parameter that alone makes a symbol, if there is one."""
