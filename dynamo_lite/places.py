@@ -19,6 +19,7 @@ _OURS: Final = tuple(
 # Bodies of library modules and functionals are Python that runs like the user's, but is not where a user looks.
 _INTERPRETED: Final = str(_HERE / "torchlite" / "nn") + "/"
 _LIBRARY_PARTS: Final = ("/site-packages/torch/", "/lib/python3")
+_CAPTURE: Final = str(_HERE / "capture.py")
 _ours_cache: dict[str, bool] = {}
 _library_cache: dict[str, bool] = {}
 
@@ -57,14 +58,21 @@ def is_library_file(file: str) -> bool:
 
 
 def native_location() -> Location | None:
-    """The innermost frame of the running thread that is the user's."""
+    """The innermost frame of the running thread that is the user's; inside a model that is all library, the library's."""
     frame: FrameType | None = sys._getframe(1)
+    inner: FrameType | None = None
     while frame is not None:
         code = frame.f_code
         if not is_library_file(code.co_filename):
             return Location(code.co_filename, frame.f_lineno, code.co_qualname)
+        if code.co_name == "_program" and code.co_filename == _CAPTURE:  # what called export is no part of the model
+            break
+        if inner is None and not is_our_file(code.co_filename):
+            inner = frame
         frame = frame.f_back
-    return None
+    if inner is None:
+        return None
+    return Location(inner.f_code.co_filename, inner.f_lineno, inner.f_code.co_qualname)
 
 
 def only_user_frames(error: BaseException) -> None:
