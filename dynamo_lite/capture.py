@@ -134,11 +134,12 @@ class Capture:
             return run_native(tracer, self.module, self.forward, call)
         except ExportError:
             raise
-        except AttributeError as error:
-            error.add_note(str(MISSING_STATE(problem=str(error))))
-            raise
         except Exception as error:
-            error.add_note(str(MODEL_RAISES(type=type(error).__name__)))
+            if isinstance(error, AttributeError) and "object has no attribute" in str(error):
+                note = MISSING_STATE(problem=str(error))
+            else:
+                note = MODEL_RAISES(type=type(error).__name__)
+            error.add_note(str(note))
             raise
 
     def _build(

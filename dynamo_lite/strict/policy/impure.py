@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from types import BuiltinFunctionType
 from typing import Any
 
 from dynamo_lite.strict.policy import tables
@@ -23,7 +22,7 @@ def name_of(fn: Any) -> str:
     return f"{module_of(fn)}.{fn.__name__}"
 
 
-def reason(fn: BuiltinFunctionType) -> tuple[str, str] | None:
+def reason(fn: Any) -> tuple[str, str] | None:
     """``(what it does, what to do instead)`` for a C function that is impure; None for others."""
     owner = fn.__self__
     if type(owner) is type and fn.__name__ in tables.CLOCK_METHODS and owner.__module__ == "datetime":
