@@ -42,6 +42,9 @@ class Backend(Protocol):
     def kernel(self, op: Operator) -> Callable[..., Any]:
         """The function that computes an operator on native values. Raises ``kernel-missing``."""
 
+    def shares_memory(self, first: Any, second: Any) -> bool:
+        """Whether a write to one tensor may be seen through the other."""
+
     def snapshot(self, obj: Any) -> Any:
         """A copy of a tensor that shares nothing with it."""
 

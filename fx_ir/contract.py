@@ -76,11 +76,15 @@ class Condition:
 
 @dataclass(frozen=True, slots=True)
 class Distinct:
-    """Two tensor leaves (by index) that must be different objects: the program asked ``a is b`` and it was not."""
+    """Two tensor leaves (by index) that must be different objects: the program asked ``a is b`` and it was not.
+
+    With ``apart`` they may share no memory: the program updates one of them, and keeps its inputs apart.
+    """
 
     first: int
     second: int
     location: Location | None = None
+    apart: bool = False
 
 
 @dataclass(slots=True)

@@ -65,7 +65,7 @@ class CheckWriter:
         self.contract = contract
         self.lines: list[str] = []
         self.namespace: dict[str, Any] = {
-            **_EXPRESSION_NAMES, "_is_tensor": backend.is_tensor, "_describe": backend.describe, "_same": plain.same_plain,
+            **_EXPRESSION_NAMES, "_is_tensor": backend.is_tensor, "_describe": backend.describe, "_shares": backend.shares_memory, "_same": plain.same_plain,
             # Symbols are locals of the check and may be called like builtins.
             "_len": len, "_type": type, "_tuple": tuple, "_dict": dict, "_int": int, "_str": str,
         }  # fmt: skip
@@ -287,10 +287,14 @@ class CheckWriter:
 
     def distinct(self, distinct: Distinct) -> None:
         leaves = self.contract.leaves
-        wanted = f"another tensor object than {leaves[distinct.first].path}"
+        first, second = f"_a{distinct.first}", f"_a{distinct.second}"
+        wanted, given, test = "another tensor object than", "the same", f"{second} is {first}"
+        if distinct.apart:
+            wanted, given, test = "no memory of", "a tensor that shares it", f"_shares({first}, {second})"
+        wanted = f"{wanted} {leaves[distinct.first].path}"
         path = leaves[distinct.second].path
-        fail = _raiser(errors.ALIAS, distinct.location, lambda _: "the same", path=path, expected=wanted)
-        self.require(f"_a{distinct.second} is _a{distinct.first}", fail, f"_a{distinct.second}")
+        fail = _raiser(errors.ALIAS, distinct.location, lambda _: given, path=path, expected=wanted)
+        self.require(test, fail, second)
 
     def condition(self, condition: Condition) -> None:
         self.need(free_symbols(condition.expr), condition.text)

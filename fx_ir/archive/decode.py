@@ -257,7 +257,12 @@ class Decoder:
             ranges,
             tuple(self.condition(item) for item in data["conditions"]),
             tuple(
-                Distinct(self.index(i["first"], leaves), self.index(i["second"], leaves), self.place(i))
+                Distinct(
+                    self.index(i["first"], leaves),
+                    self.index(i["second"], leaves),
+                    self.place(i),
+                    i.get("apart") is True,
+                )
                 for i in data["distinct"]
             ),
         )

@@ -226,7 +226,12 @@ class Encoder:
         }
 
     def distinct(self, item: Distinct) -> Json:
-        return {"first": item.first, "second": item.second, "at": self.location(item.location)}
+        return {
+            "first": item.first,
+            "second": item.second,
+            "at": self.location(item.location),
+            "apart": item.apart,
+        }
 
     def guard(self, item: Guard) -> Json:
         return {

@@ -16,7 +16,7 @@ from fx_ir.archive.container import Container, write_entry
 from fx_ir.archive.decode import Decoder, reading
 from fx_ir.archive.encode import Encoder
 from fx_ir.archive.tensors import Tensors, example_leaves, restore
-from fx_ir.backend import get_backend
+from fx_ir.backend import Backend, get_backend, known_backends
 from fx_ir.errors import ARCHIVE_ARGUMENT, ARCHIVE_BAD, ARCHIVE_FOREIGN, ARCHIVE_VERSION, ARCHIVE_WRITE
 from fx_ir.program import ExportedProgram
 from fx_ir.pytree import tree_unflatten
@@ -86,7 +86,8 @@ def _write(program: ExportedProgram, stream: Any) -> None:
 def load(file: File, *, backend: str | None = None) -> ExportedProgram:
     """The program in a ``.dlp`` file or binary stream; its weights are mapped, not read, where the file allows it.
 
-    ``backend`` names the tensor library to load for (default: the one it was saved from). Nothing in the file is executed.
+    ``backend`` names the tensor library to load for (default: the one it was saved from, where that is here, otherwise
+    the newest that is, with a note). Nothing in the file is executed.
     Raises InputError: ``archive-missing``, ``archive-foreign``, ``archive-version``, ``archive-bad``,
     ``archive-unknown-operator``, ``pytree-unknown-class``, ``archive-argument``, ``backend-unknown``.
     """
@@ -117,7 +118,7 @@ def _json(container: Container, entry: str) -> Any:
 def _decode(
     container: Container, data: Mapping[str, Any], problem: Problem, backend: str | None
 ) -> ExportedProgram:
-    library = get_backend(backend or str(data["backend"]))
+    library, note = _library(str(data["backend"]), backend)
     decoder = Decoder(container.name, data, problem)
     arrays = weights.read(container.map(limits.WEIGHTS), container.name)
     tensors = restore(data["tensors"], arrays, library, container.name)
@@ -136,7 +137,7 @@ def _decode(
         effects=[decoder.effect(item) for item in data["effects"]],
         example_inputs=_examples(container, data, decoder, library),
         module_call_graph=[decoder.module_call(item) for item in data["modules"]],
-        notes=[str(note) for note in data["notes"]],
+        notes=[*(str(text) for text in data["notes"]), *note],
     )
     from fx_ir.check_signature import check_signature
 
@@ -146,6 +147,15 @@ def _decode(
         raise ARCHIVE_BAD(file=container.name, problem=error.message) from None
     contract.compiled()
     return program
+
+
+def _library(saved: str, wanted: str | None) -> tuple[Backend, list[str]]:
+    """The tensor library to load for, with a note where it is not the one that the program came from."""
+    known = [backend.name for backend in known_backends()]
+    if wanted is not None or saved in known or not known:
+        return get_backend(wanted or saved), []
+    note = f"saved from the tensor library {saved!r}, which is not here; loaded for {known[0]!r}"
+    return get_backend(known[0]), [note]
 
 
 def _examples(container: Container, data: Mapping[str, Any], decoder: Decoder, library: Any) -> Any:

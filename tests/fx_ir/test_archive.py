@@ -250,3 +250,22 @@ def test_an_operator_that_is_not_registered_is_named() -> None:
     ) as caught:
         load(stream)
     assert caught.value.id == "archive-unknown-operator"
+
+
+def test_a_program_of_a_library_that_is_not_here_is_loaded_for_one_that_is() -> None:
+    stream = io.BytesIO()
+    program = linear_program()
+    save(program, stream)
+    with zipfile.ZipFile(stream) as archive:
+        parts = {name: archive.read(name) for name in archive.namelist()}
+    body = json.loads(parts["program.json"])
+    parts["program.json"] = json.dumps({**body, "backend": "elsewhere"}).encode()
+    moved = io.BytesIO()
+    with zipfile.ZipFile(moved, "w") as archive:
+        for name, data in parts.items():
+            archive.writestr(name, data)
+    loaded = load(moved, backend="ndarray")
+    np.testing.assert_array_equal(loaded.module()(np.ones((2, 3), F)), program.module()(np.ones((2, 3), F)))
+    assert "saved from the tensor library 'elsewhere', which is not here" in load(moved).notes[-1]
+    with pytest.raises(InputError, match="no tensor library 'elsewhere'"):
+        load(moved, backend="elsewhere")

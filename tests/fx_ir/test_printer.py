@@ -155,7 +155,7 @@ def test_a_graph_prints_a_line_a_node_as_fx_does() -> None:
 def test_text_is_that_of_pytorch() -> None:
     torch = pytest.importorskip("torch")
 
-    class Net(torch.nn.Module):  # type: ignore[misc, name-defined]
+    class Net(torch.nn.Module):  # type: ignore[name-defined]
         def __init__(self) -> None:
             super().__init__()
             self.weight = torch.nn.Parameter(torch.ones(4, 3))

@@ -250,3 +250,15 @@ def test_a_program_runs_on_another_library() -> None:
     with pytest.raises(InputError, match="no tensor library 'absent'"):
         program.module(backend="absent")
     assert program.backend.describe(x).dtype is dtypes.float32
+
+
+def test_a_program_without_state_updates_runs_in_several_threads() -> None:
+    from concurrent.futures import ThreadPoolExecutor
+
+    program = linear_program()
+    module = program.module()
+    inputs = [np.full((2 + i % 5, 3), i, F) for i in range(64)]
+    expected = [module(x) for x in inputs]
+    with ThreadPoolExecutor(8) as pool:
+        for result, wanted in zip(pool.map(module, inputs), expected, strict=True):
+            np.testing.assert_array_equal(result, wanted)
