@@ -23,11 +23,12 @@ from dynamo_lite.strict.policy.live_check import LiveCheck
 from dynamo_lite.trace.finish import Outputs, finish
 from dynamo_lite.trace.inputs import BoundCall, UserInput, bind_call, make_inputs
 from dynamo_lite.trace.tracer import Tracer
-from fx_ir.contract import Condition, InputContract
+from fx_ir.backend import get_backend
+from fx_ir.contract import Condition, Distinct, InputContract
 from fx_ir.program import ExportedProgram
 from fx_ir.pytree import TreeSpec
 from fx_ir.signature import ModuleCallEntry, OutputKind
-from solver.errors import ExportError
+from solver.errors import ExportError, Location
 from solver.expr import BoolExpr
 from solver.shape_env import ShapeEnv
 
@@ -153,7 +154,7 @@ class Capture:
         report: Report,
     ) -> ExportedProgram:
         env = tracer.env
-        _keep_apart(tracer, outputs)
+        _keep_apart(tracer, outputs, call.location)
         grad_seen, layout_seen = tracer.grad_seen is not False, tracer.layout_seen is not False
         leaves = tuple(
             item.contract_leaf(
@@ -210,16 +211,24 @@ def _conditions(env: ShapeEnv) -> Iterator[Condition]:
             yield Condition(condition, env.phrase(condition), "adopted", guard.location)
 
 
-def _keep_apart(tracer: Tracer, outputs: Outputs) -> None:
-    """An input that is updated may be no other input. Raises where it is in the example; otherwise the contract says so."""
+def _keep_apart(tracer: Tracer, outputs: Outputs, where: Location | None) -> None:
+    """An input that is updated may share nothing with another. Raises where it is in the example; otherwise the contract says so."""
     signature = outputs.signature
+    shares = get_backend(tracer.library.backend).shares_memory
+    apart: dict[tuple[int, int], Distinct] = {}
     written = {s.target for s in signature.output_specs if s.kind is OutputKind.USER_INPUT_MUTATION}
     tensors = [item for item in tracer.inputs if item.fake is not None]
+    places = {id(item): index for index, item in enumerate(tracer.inputs)}
     for item in tensors:
         if item.placeholder.name in written:
             for other in tensors:
-                if other is not item and tracer.identical(item.fake, other.fake):
-                    raise ALIASED_INPUTS_WRITTEN(written=item.path, other=other.path)
+                if other is item:
+                    continue
+                if shares(item.example, other.example):
+                    raise ALIASED_INPUTS_WRITTEN(written=item.path, other=other.path, location=where)
+                first, second = sorted((places[id(item)], places[id(other)]))
+                apart[first, second] = Distinct(first, second, where, apart=True)
+    tracer.distinct_inputs += apart.values()
 
 
 def _requires_grad(item: UserInput) -> bool | None:

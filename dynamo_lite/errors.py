@@ -59,7 +59,7 @@ ARGS_NOT_TUPLE: Final = declare(
 ALIASED_INPUTS_WRITTEN: Final = declare(
     "aliased-inputs-written",
     InputError,
-    "forward updates the input {written}, and {other} is the same tensor in the example",
+    "forward updates the input {written}, and {other} shares its memory in the example",
     hint="pass two tensors, for instance {other}.clone()",
     about="An update of one input would be seen through another; a program keeps its inputs apart.",
 )

@@ -19,6 +19,15 @@ KERNELS: Final[dict[str, Callable[..., Any]]] = {}
 """Kernels of operators that PyTorch does not have: the functional forms of users' operators that write."""
 
 
+def _span(tensor: Any) -> tuple[int, int]:
+    """The first byte of a tensor, and the one after its last."""
+    if not tensor.numel():
+        return 0, 0
+    last = sum((size - 1) * stride for size, stride in zip(tensor.shape, tensor.stride(), strict=True))
+    begin: int = tensor.data_ptr()
+    return begin, begin + (last + 1) * tensor.element_size()
+
+
 class Backend:
     """Tensors are their own native values."""
 
@@ -51,6 +60,13 @@ class Backend:
         # The bound C function under an OpOverload: the Python object around it only adds its own call.
         kernel: Callable[..., Any] = overload._op
         return kernel
+
+    def shares_memory(self, first: Any, second: Any) -> bool:
+        """By the bytes that the tensors span: tensors that interleave without touching count as sharing."""
+        if first.untyped_storage().data_ptr() != second.untyped_storage().data_ptr():
+            return False
+        (begin, end), (other_begin, other_end) = _span(first), _span(second)
+        return begin < other_end and other_begin < end
 
     def snapshot(self, obj: Any) -> Any:
         copy = obj.detach().clone()

@@ -125,6 +125,9 @@ class Backend:
             raise KERNEL_MISSING(op=op, backend=self.name)
         return op.kernel
 
+    def shares_memory(self, first: Any, second: Any) -> bool:
+        return bool(np.shares_memory(first._array, second._array))
+
     def snapshot(self, obj: Any) -> Any:
         return make(np.array(obj._array, copy=True), obj._requires_grad)
 

@@ -18,6 +18,7 @@ import dynamo_lite as dl
 import dynamo_lite.torchlite as torch
 from dynamo_lite import Dim
 from dynamo_lite.torchlite import nn
+from dynamo_lite.trace.tracer import Tracer
 from fx_ir.signature import InputKind, OutputKind
 from tests.exporting import (
     MODES,
@@ -73,6 +74,13 @@ def test_one_tensor_given_twice_and_written(strict: bool) -> None:
         program.module()(t, t)
     assert caught.value.id == "input-alias"
     assert arrays(t) == arrays(torch.ones(2))
+    base = torch.ones(3)
+    with pytest.raises(dl.GuardError) as caught:
+        program.module()(base[:2], base[1:])
+    assert caught.value.id == "input-alias"
+    pair = torch.ones(2, 2)
+    assert arrays(program.module()(pair[0], pair[1])) == arrays(torch.zeros(2))
+    refused(forward, (base[:2], base[1:]), strict=strict, error=dl.InputError)
 
 
 def test_check_in_a_branch_stays_there() -> None:
@@ -556,6 +564,32 @@ class Interrupted(nn.Module):
 
 def _interrupt() -> None:
     raise KeyboardInterrupt
+
+
+@both_modes
+def test_interrupted_at_every_operator(strict: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """38: wherever the interrupt comes, the model is as before, and the next export is right."""
+    model = Interrupted()
+    before = state(model)
+    original = Tracer.call
+    for when in range(20):
+        left = [when]
+
+        def call(self: Any, *args: Any, left: list[int] = left) -> Any:
+            left[0] -= 1
+            if left[0] < 0:
+                raise KeyboardInterrupt
+            return original(self, *args)
+
+        monkeypatch.setattr(Tracer, "call", call)
+        try:
+            dl.export(model, (numbers(3),), strict=strict)
+        except KeyboardInterrupt:
+            assert state(model) == before
+        else:
+            break
+    assert 0 < when < 19
+    assert state(model) == before
 
 
 @both_modes
