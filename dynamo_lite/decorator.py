@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import functools
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from dynamo_lite import dispatch
+from dynamo_lite import dispatch, places
 from dynamo_lite.capture import Capture, library_for
 from dynamo_lite.errors import BAD_MISMATCH, NOT_EXPORTED_YET
 from dynamo_lite.live import LiveProgram
@@ -62,6 +62,24 @@ def _programs_of(module: Any) -> _Programs:
     return held
 
 
+Prepared = tuple[LiveProgram, Sequence[Any], list[Any]]
+
+
+def _applicable(
+    programs: Sequence[LiveProgram], module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[Prepared | None, GuardError | None]:
+    """The newest program that this call fits, ready to run; otherwise why the newest does not."""
+    miss: GuardError | None = None
+    for live in reversed(programs):
+        try:
+            leaves, natives = live.prepare(module, args, kwargs)
+        except GuardError as error:
+            miss = miss or error
+            continue
+        return (live, leaves, natives), None
+    return None, miss
+
+
 class ExportedForward:
     """The descriptor that takes the place of ``forward``; it keeps the programs of each module."""
 
@@ -101,28 +119,25 @@ class ExportedForward:
         if dispatch.recorder() is not None:
             return self.function(module, *args, **kwargs)
         kept = self._kept(module)
-        if not kept:
-            return self._capture_and_run(module, args, kwargs)
-        miss: GuardError | None = None
-        for live in reversed(kept):
-            try:
-                leaves, natives = live.prepare(module, args, kwargs)
-            except GuardError as error:
-                miss = miss or error
-                continue
+        found, miss = _applicable(kept, module, args, kwargs)
+        if found is not None:
+            live, leaves, natives = found
             return live.run(module, leaves, natives)
-        assert miss is not None
-        if self.on_mismatch == "reexport":
-            return self._capture_and_run(module, args, kwargs)
+        if miss is None or self.on_mismatch == "reexport":
+            return self._capture_and_run(module, args, kwargs, len(kept))
         if self.on_mismatch == "eager":
             return self.function(module, *args, **kwargs)
         raise miss
 
-    def _capture_and_run(self, module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def _capture_and_run(self, module: Any, args: tuple[Any, ...], kwargs: dict[str, Any], tried: int) -> Any:
         with self._lock:
-            live = self._capture(module, args, kwargs)
-            _programs_of(module).setdefault(self, []).append(live)
-        leaves, natives = live.prepare(module, args, kwargs)
+            made_since = self._kept(module)[tried:]  # by another thread, while this one waited
+            found, _ = _applicable(made_since, module, args, kwargs)
+            if found is None:
+                live = self._capture(module, args, kwargs)
+                _programs_of(module).setdefault(self, []).append(live)
+                found = (live, *live.prepare(module, args, kwargs))
+        live, leaves, natives = found
         return live.run(module, leaves, natives)
 
     def _capture(self, module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> LiveProgram:
@@ -143,7 +158,11 @@ class BoundForward:
         self.__wrapped__ = descriptor.function.__get__(module)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self.descriptor.call(self.__self__, args, kwargs)
+        try:
+            return self.descriptor.call(self.__self__, args, kwargs)
+        except BaseException as error:
+            places.only_user_frames(error)
+            raise
 
     def exported_program(self, module: Any = None) -> ExportedProgram:
         """The newest program of ``module`` (of this one if not given)."""

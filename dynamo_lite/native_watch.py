@@ -28,7 +28,6 @@ from solver.errors import Location
 _ENVIRON: Final = type(os.environ)
 _READS: Final = frozenset({"__getitem__", "get", "__contains__"})
 _IMPURE_FILES: Final = ("/random.py", "/uuid.py", "/secrets.py")  # what they call, they do for the user
-_PATCHING: Final = threading.Lock()
 
 
 class Watch:
@@ -110,33 +109,63 @@ def _numpy_draws() -> tuple[int, int]:
     return hash(state[1].tobytes()), state[2]
 
 
+class _Skipping(threading.local):
+    watch: Watch | None = None
+
+
+class _Doors:
+    """``print``, ``warnings.warn`` and logging, replaced while any thread traces; each thread skips for its own watch."""
+
+    def __init__(self) -> None:
+        self.skipping = _Skipping()
+        self._lock = threading.Lock()
+        self._users = 0
+        self._originals: list[tuple[Any, str, Any]] = []
+
+    def enter(self) -> None:
+        with self._lock:
+            self._users += 1
+            if self._users == 1:
+                for owner, name, what in _OUTPUT:
+                    self._originals.append((owner, name, getattr(owner, name)))
+                    setattr(owner, name, self._door(getattr(owner, name), what))
+
+    def leave(self) -> None:
+        with self._lock:
+            self._users -= 1
+            if self._users == 0:
+                while self._originals:
+                    setattr(*self._originals.pop())
+
+    def _door(self, original: Callable[..., Any], what: str) -> Callable[..., Any]:
+        def door(*args: Any, **kwargs: Any) -> Any:
+            watch = self.skipping.watch
+            if watch is not None and watch.is_tracing():
+                return watch.note("output", what, "dropped")
+            return original(*args, **kwargs)
+
+        return door
+
+
+_OUTPUT: Final[tuple[tuple[Any, str, str], ...]] = (
+    (builtins, "print", "builtins.print"),
+    (warnings, "warn", "warnings.warn"),
+    (logging.Logger, "handle", "logging"),
+)
+_DOORS: Final = _Doors()
+
+
 @contextmanager
 def _output_skipped(watch: Watch) -> Iterator[None]:
     """While tracing, output is noted instead of made; other threads write as ever."""
-    with _PATCHING:
-        doors = [
-            _patched(builtins, "print", watch, "builtins.print"),
-            _patched(warnings, "warn", watch, "warnings.warn"),
-            _patched(logging.Logger, "handle", watch, "logging"),
-        ]
+    before = _DOORS.skipping.watch
+    _DOORS.enter()
+    _DOORS.skipping.watch = watch
     try:
         yield
     finally:
-        with _PATCHING:
-            for restore in reversed(doors):
-                restore()
-
-
-def _patched(owner: Any, name: str, watch: Watch, what: str) -> Callable[[], None]:
-    original = getattr(owner, name)
-
-    def door(*args: Any, **kwargs: Any) -> Any:
-        if watch.is_tracing():
-            return watch.note("output", what, "dropped")
-        return original(*args, **kwargs)
-
-    setattr(owner, name, door)
-    return lambda: setattr(owner, name, original)
+        _DOORS.skipping.watch = before
+        _DOORS.leave()
 
 
 def user_variables() -> Mapping[str, Any]:

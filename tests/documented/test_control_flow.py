@@ -130,3 +130,37 @@ def test_proposed_check_works_when_copied() -> None:
     exec(compile(source, __file__, "exec"), namespace)
     for program in both(namespace["forward"], (torch.ones(3),)):
         assert calls(program)[-1] == "torch.ops.aten.sin.default"
+
+
+def test_messages_of_checks() -> None:
+    """M18, M26: a message may be a function that shows sizes: no guard, and its text is what the run-time error says."""
+
+    def forward(x: Any) -> Any:
+        nz = x.nonzero()
+        torch._check(nz.shape[0] >= 2, lambda: f"at least two of {x.shape[0]}")
+        return nz * 2
+
+    for program in both(forward, (torch.ones(3),), dynamic_shapes={"x": {0: dl.Dim("n", min=1)}}):
+        assert guards(program) == []
+        agree(program, forward, [(torch.ones(2),), (torch.ones(7),)])
+        with pytest.raises(dl.GuardError, match="at least two of n"):
+            program.module()(torch.zeros(3))
+
+
+@both_modes
+def test_check_about_a_backed_size_is_a_guard(strict: bool) -> None:
+    """M18, M24: about a backed size a check is a guard, proved like any other; false at the example it is refused."""
+
+    def forward(x: Any) -> Any:
+        torch._check(x.shape[0] > 2, lambda: "three rows")
+        return x * 2
+
+    wide, narrow = dl.Dim("n", min=1, max=9), dl.Dim("n", min=3, max=9)
+    error = refused(forward, (numbers(4),), dynamic_shapes={"x": {0: wide}}, strict=strict)
+    assert isinstance(error, dl.ConstraintViolationError)
+    assert error.location.line == forward.__code__.co_firstlineno + 1
+    error = refused(forward, (numbers(2),), dynamic_shapes={"x": {0: wide}}, strict=strict)
+    assert error.id == "check-failed"
+    assert "three rows" in error.message
+    for program in both(forward, (numbers(4),), dynamic_shapes={"x": {0: narrow}}):
+        agree(program, forward, [(numbers(n),) for n in (3, 9)])

@@ -371,3 +371,83 @@ def test_writes_of_attributes_are_no_assumptions_about_the_written_value(strict:
     model = Model()
     for _ in range(3):
         assert arrays(model(numbers(3))) == arrays(numbers(3) + 7)
+
+
+class Settings:
+    def __init__(self) -> None:
+        self.scale = 2
+        self.offsets = [1, 2]
+
+
+TABLE = {"a": 1}
+
+
+@both_modes
+@pytest.mark.parametrize(
+    "change",
+    [
+        pytest.param(lambda model: setattr(model.settings, "scale", 3), id="attribute of an object"),
+        pytest.param(lambda model: model.settings.offsets.append(3), id="list of an object"),
+        pytest.param(lambda model: model.sizes.__setitem__(0, 9), id="item of a list"),
+        pytest.param(lambda model: setattr(model, "sizes", [3, 4]), id="another list"),
+        pytest.param(lambda model: TABLE.update(a=5), id="item of a global"),
+    ],
+)
+def test_changed_containers_and_objects(change: Any, strict: bool) -> None:
+    """What forward reads of containers and objects that the module or its globals hold is checked too."""
+
+    class Model(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.settings = Settings()
+            self.sizes = [4, 5]
+
+        @dl.exported(strict=strict)
+        def forward(self, x: Any) -> Any:
+            return x * self.settings.scale + sum(self.settings.offsets) + self.sizes[0] + TABLE["a"]
+
+    model = Model()
+    try:
+        for _ in range(2):
+            assert arrays(model(numbers(3))) == arrays(numbers(3) * 2 + 3 + 4 + 1)
+        change(model)
+        with pytest.raises(dl.GuardError):
+            model(numbers(3))
+    finally:
+        TABLE["a"] = 1
+
+
+@both_modes
+def test_errors_while_capturing(strict: bool) -> None:
+    """M28: the first call raises what export raises, without our frames, and nothing is kept."""
+
+    class Model(nn.Module):
+        @dl.exported(strict=strict)
+        def forward(self, x: Any) -> Any:
+            return x + 1 if x.sum() > 0 else self.missing
+
+    model = Model()
+    for _ in range(2):
+        with pytest.raises(dl.DataDependentError):
+            model(numbers(3))
+    assert model.forward.exported_programs() == []
+
+
+def test_first_calls_from_several_threads() -> None:
+    """Threads that make the first call together end with one program."""
+    child = Child()
+    x = numbers(3, seed=1)
+    barrier = threading.Barrier(4)
+    results: list[Any] = []
+
+    def work() -> None:
+        barrier.wait()
+        results.append(arrays(child(x)))
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert results == [arrays(x * child.weight)] * 4
+    assert len(child.forward.exported_programs()) == 1

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from types import CodeType, FunctionType
-from typing import Any
+from types import CodeType, FunctionType, ModuleType
+from typing import Any, Final
 
 from dynamo_lite.library import TensorLibrary
 from dynamo_lite.strict.policy.origins import PLAIN, Origin, Origins
+
+_CONTAINERS: Final = frozenset({tuple, list, dict, set, frozenset})
+_DEPTH: Final = 2  # how far objects held by objects are followed
 
 
 def place_module(library: TensorLibrary, origins: Origins, module: Any) -> dict[int, tuple[str, str]]:
@@ -57,20 +60,39 @@ def assume_visible(
                 value = cell.cell_contents
             except ValueError:
                 continue
-            if type(value) in PLAIN:
+            if type(value) in PLAIN or type(value) in _CONTAINERS:
                 origins.read_from(origins.root(f"closure {name}", cell), "cell", name, value)
     for _, child in library.named_modules(module):
-        state = vars(child)
-        for name in names.intersection(state):
-            if type(state[name]) in PLAIN:
-                origins.read(child, "attr", name, state[name])
+        _assume_attributes(origins, child, names, _DEPTH)
+
+
+def _assume_attributes(origins: Origins, owner: Any, names: set[str], depth: int) -> None:
+    """Attributes of an object that are mentioned: plain values, containers of them, and the same of objects they hold."""
+    state = object.__getattribute__(owner, "__dict__")
+    for name in names.intersection(state):
+        value = state[name]
+        if type(value) in PLAIN or type(value) in _CONTAINERS:
+            origins.read(owner, "attr", name, value)
+        elif depth and _is_simple_object(value) and not origins.is_outside(value):
+            origins.read(owner, "attr", name, value)
+            _assume_attributes(origins, value, names, depth - 1)
+
+
+def _is_simple_object(value: Any) -> bool:
+    """An instance of a user's class with a dictionary: a configuration object, say."""
+    if isinstance(value, (type, ModuleType, FunctionType)):
+        return False
+    try:
+        return type(object.__getattribute__(value, "__dict__")) is dict
+    except AttributeError:
+        return False
 
 
 def _assume_globals(origins: Origins, function: FunctionType, names: Iterable[str]) -> None:
     namespace = function.__globals__
     for name in names:
         value = namespace.get(name)
-        if type(value) in PLAIN and value is not None:
+        if value is not None and (type(value) in PLAIN or type(value) in _CONTAINERS):
             origins.read_from(globals_root(origins, namespace), "item", name, value)
 
 
