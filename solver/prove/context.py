@@ -8,18 +8,21 @@ under an assumption works on a copy.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from math import gcd
 from typing import Final
 
-from solver.expr.boolean import not_
+from solver.expr.boolean import nonnegative, not_, zero
+from solver.expr.integer import mod
 from solver.expr.nodes import FALSE, TRUE, BoolExpr, FloatExpr, IntExpr
 from solver.prove.compare import settle_float
-from solver.prove.normal import Normalizer
+from solver.prove.normal import Normalizer, TooLarge
 from solver.prove.poly import UNIT, Algebra, Mono, Poly, const
 from solver.prove.solve import Equation, solve_for
 
 Premise = tuple[BoolExpr, int]
 MAX_CASES: Final = 4
 _MAX_NESTED_ASSUMPTIONS: Final = 4
+_MAX_PASSES: Final = 24
 
 
 class Context(Normalizer):
@@ -62,13 +65,16 @@ class Context(Normalizer):
         """Takes premises in; where one gives a substitution, everything is expressed anew."""
         todo = list(premises)
         self.premises.extend(todo)
-        for _ in range(64):
+        for _ in range(_MAX_PASSES):
+            solved = False
             for premise in todo:
-                if self._take(*premise):
-                    break
+                try:
+                    solved |= self._take(*premise)
+                except TooLarge:
+                    continue  # left to z3, which gets every premise
                 if self.contradiction is not None:
                     return
-            else:
+            if not solved:
                 return
             todo = self._restart()
 
@@ -87,7 +93,8 @@ class Context(Normalizer):
         if premise is FALSE:
             self.contradiction = source
         elif op == "and":
-            return any(self._take(part, source) for part in premise.parts)
+            given = [self._take(part, source) for part in premise.parts]
+            return any(given)
         elif op in (">=", "==", "!="):
             outer, self.mask = self.mask, source
             poly = self.poly(premise.poly)
@@ -100,21 +107,24 @@ class Context(Normalizer):
             else:
                 self._take_distinct(poly, mask)
         else:
-            self._take_other(premise, source)
+            return self._take_other(premise, source)
         return False
 
-    def _take_other(self, premise: BoolExpr, source: int) -> None:
+    def _take_other(self, premise: BoolExpr, source: int) -> bool:
         if premise.op == "in":
             poly, values = premise.poly, premise.values
             self._take(_at_least(poly, values[0]), source)
             self._take(_at_most(poly, values[-1]), source)
             self.cases.append((premise, source))
-        elif premise.op == "not" and premise.parts and premise.parts[0].op == "in":
+            step = gcd(*(value - values[0] for value in values))
+            return step > 1 and self._take(_congruent(poly, step, values[0]), source)
+        if premise.op == "not" and premise.parts and premise.parts[0].op == "in":
             inner = premise.parts[0]
             for value in inner.values:
                 self._take(_differs(inner.poly, value), source)
         elif premise.op in ("or", "if"):
             self.cases.append((premise, source))
+        return False
 
     def _take_zero(self, poly: Poly, mask: int) -> bool:
         if poly.is_constant():
@@ -135,6 +145,7 @@ class Context(Normalizer):
         return False
 
     def _substitute(self, equation: Equation, mask: int) -> None:
+        self.forget()
         for symbol, value in equation.values.items():
             self.substitution[symbol] = (value, mask)
         for symbol, (value, old) in list(self.substitution.items()):
@@ -395,9 +406,11 @@ def _branches(premise: BoolExpr) -> list[list[BoolExpr]]:
 
 
 def _equals(poly: IntExpr, value: int) -> BoolExpr:
-    from solver.expr.boolean import zero
-
     return zero(poly - value)
+
+
+def _congruent(poly: IntExpr, modulus: int, residue: int) -> BoolExpr:
+    return zero(mod(poly - residue, modulus))
 
 
 def _differs(poly: IntExpr, value: int) -> BoolExpr:
@@ -405,14 +418,10 @@ def _differs(poly: IntExpr, value: int) -> BoolExpr:
 
 
 def _at_least(poly: IntExpr, value: int) -> BoolExpr:
-    from solver.expr.boolean import nonnegative
-
     return nonnegative(poly - value)
 
 
 def _at_most(poly: IntExpr, value: int) -> BoolExpr:
-    from solver.expr.boolean import nonnegative
-
     return nonnegative(value - poly)
 
 

@@ -11,7 +11,7 @@ from solver.prove.context import Context
 from solver.prove.normal import TooLarge
 from solver.smt2 import Encoder, script
 
-TIMEOUT_MS: Final = 120_000  # a last resort: the resource limit ends a run first, and repeatably
+TIMEOUT_MS: Final = 10_000  # a last resort: the resource limit ends a run first, and repeatably
 
 
 @dataclass(slots=True)
