@@ -124,15 +124,17 @@ class Capture:
         return self._build(tracer, call, inputs, in_spec, run, outputs, report)
 
     def _run(self, tracer: Tracer, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Run:
+        # Imported before anything of the model's runs: what goes wrong here is not the model's.
+        front_end: Any
+        if self.strict:
+            from dynamo_lite.strict import capture as front_end
+        else:
+            from dynamo_lite import nonstrict as front_end
         try:
             if self.strict:
-                from dynamo_lite.strict.capture import run
-
-                return run(tracer, self.module, self.forward, self.target, args, kwargs)
-            from dynamo_lite.nonstrict import run as run_native
-
+                return front_end.run(tracer, self.module, self.forward, self.target, args, kwargs)
             call = lambda: self.library.run_native(tracer, self.target, args, kwargs)  # noqa: E731
-            return run_native(tracer, self.module, self.forward, call)
+            return front_end.run(tracer, self.module, self.forward, call)
         except ExportError:
             raise
         except Exception as error:

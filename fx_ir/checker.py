@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from fx_ir import fake_context
@@ -17,7 +18,7 @@ from fx_ir.purity import ASSERTIONS, branch_modules
 from fx_ir.symbols import DetachedEnv, Undetermined, detached_env, program_env
 from solver import expr as E
 from solver.errors import ExportError
-from solver.expr import IntExpr, free_symbols
+from solver.expr import BoolExpr, IntExpr, free_symbols
 from solver.sym import SymInt
 
 if TYPE_CHECKING:
@@ -247,18 +248,21 @@ class _Step:
         """Equal strides, where a dimension has more than one element and somebody asked for them while tracing."""
         if (a.is_plain and b.is_plain) or not b.has_layout:
             return True
-        triples = zip(a.shape, a.strides, b.strides, strict=True)
+        sizes = [expression(size) for size in b.shape]
+        # Strides of a tensor without elements, and of a dimension with one, mean nothing.
+        filled = [condition for size in sizes if (condition := E.ge(size, 1)) is not E.TRUE]
+        triples = zip(sizes, a.strides, b.strides, strict=True)
         return all(
-            self.same(one, other) or self.env.known(E.le(expression(size), 1)) for size, one, other in triples
+            self.same(one, other, filled) or self.env.known(E.le(size, 1)) for size, one, other in triples
         )
 
-    def same(self, a: Any, b: Any) -> bool:
-        """Equality, decided by what is known about the symbols."""
+    def same(self, a: Any, b: Any, given: Sequence[BoolExpr] = ()) -> bool:
+        """Equality, proved from what is known about the symbols and ``given``."""
         left, right = expression(a), expression(b)
         if left is right:
             return True
         if isinstance(left, IntExpr) and isinstance(right, IntExpr):
-            return self.env.known(E.eq(left, right)) is True
+            return self.env.proved(E.eq(left, right), given)
         return bool(type(a) is type(b) and not isinstance(a, SYMBOLIC) and a == b)
 
 

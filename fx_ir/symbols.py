@@ -5,7 +5,7 @@ Loaded programs carry their symbolic values in one, and the checker derives valu
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
@@ -14,7 +14,7 @@ from solver import expr as E
 from solver.errors import ExportError
 from solver.expr import BoolExpr, IntExpr, free_symbols
 from solver.knowledge import Knowledge
-from solver.problem import Problem, SymbolDecl
+from solver.problem import Condition, Problem, SymbolDecl
 from solver.sym import SymBool, SymFloat, SymInt
 
 if TYPE_CHECKING:
@@ -48,12 +48,30 @@ class DetachedEnv:
         self.hints: dict[str, int] = {}
         self.knowledge = Knowledge(lambda name: kinds.get(name, 2))
         self.make_unbacked: Callable[[str], Any] | None = None
+        self._symbols = dict(symbols)
+        self._learned: list[BoolExpr] = []
         for name, symbol in symbols.items():
             self.knowledge.add_symbol(name, symbol.min, symbol.max)
             if symbol.hint is not None:
                 self.hints[name] = symbol.hint
         for condition in conditions:
-            self.knowledge.learn(condition)
+            self.assume(condition)
+
+    def assume(self, condition: BoolExpr) -> None:
+        """Takes a condition as given."""
+        self._learned.append(condition)
+        self.knowledge.learn(condition)
+
+    def proved(self, condition: BoolExpr, given: Sequence[BoolExpr] = ()) -> bool:
+        """Whether the condition follows, also from what is ``given``: what is known at once, or else by the prover."""
+        known = self.known(condition)
+        if known is not None:
+            return known
+        from solver.prove import prove
+
+        facts = [Condition(f"F{number}", fact) for number, fact in enumerate((*self._learned, *given), 1)]
+        problem = Problem("check", self._symbols, [], facts, [Condition("G1", condition)])
+        return prove(problem).status == "proved"
 
     # --- what symbolic numbers ask ---------------------------------------------------------------------------------
 
@@ -127,7 +145,7 @@ class DetachedEnv:
 
     def learn(self, condition: Any) -> None:
         if isinstance(condition, SymBool):
-            self.knowledge.learn(condition.expr)
+            self.assume(condition.expr)
 
     def check(self, condition: Any, message: str | None = None) -> bool:
         """Takes a fact as given."""
@@ -146,7 +164,7 @@ def program_env(program: ExportedProgram) -> DetachedEnv:
     """The environment of a program: its symbols, and every condition that holds when it runs."""
     env = detached_env(program.problem, program_symbols(program))
     for condition in _conditions(program):
-        env.knowledge.learn(condition)
+        env.assume(condition)
     return env
 
 

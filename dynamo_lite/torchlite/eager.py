@@ -55,6 +55,15 @@ class _Eager:
         raise _NoSize
 
 
+# Refused or not by strides, which kernels do not look at.
+_LAYOUT_DECIDES: Final = frozenset({"view", "view_as"})
+_SMALL: Final = 9
+
+
+def _small_numbers(values: list[Any]) -> bool:
+    return all(type(value) is int and -_SMALL < value < _SMALL for value in values)
+
+
 _CHECKED: Final[set[Any]] = set()
 
 
@@ -94,29 +103,39 @@ def run(op: Operator, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
         if kind is Tensor:
             array = value._array
             natives.append(array)
-            key.append(array.dtype)
+            key.append(array.dtype.num)
+            key.append(array.ndim)
             grad = grad or value._requires_grad
         elif kind in _PLAIN:
             natives.append(value)
-            # What rules ask of a number is its sign; a string is a mode.
-            key.append(value if kind is str or value is None else (kind, value < 0))
+            # What rules ask of a number is its sign; a small one may be a dimension, and a string is a mode.
+            if kind is str or value is None or (kind is int and -_SMALL < value < _SMALL):
+                key.append(value)
+            else:
+                key.append(kind)
+                key.append(value < 0)
         else:
             natives.append(_native(value))
-            key.append(value._array.dtype if isinstance(value, Tensor) else kind)
+            if isinstance(value, Tensor):
+                key += (value._array.dtype, value._array.ndim)
+            else:
+                key.append(tuple(value) if kind is list and _small_numbers(value) else kind)
             grad = grad or _wants_grad((value,))
     signature = tuple(key)
-    if signature not in _CHECKED:
+    if signature not in _CHECKED or (op.name in _LAYOUT_DECIDES and not natives[0].flags.c_contiguous):
         check(op, args, kwargs)
         _CHECKED.add(signature)
     kernel = op.kernel
     if kernel is None:
         raise KERNEL_MISSING(op=op, backend="torchlite")
+    if kwargs:
+        kwargs = {name: value if type(value) in _PLAIN else _native(value) for name, value in kwargs.items()}
     try:
-        with np.errstate(all="ignore"):
-            if kwargs:
-                result = kernel(*natives, **{name: _native(value) for name, value in kwargs.items()})
-            else:
-                result = kernel(*natives)
+        if op.view is not None:
+            result = kernel(*natives, **kwargs)
+        else:
+            with np.errstate(all="ignore"):
+                result = kernel(*natives, **kwargs)
     except Exception as error:
         check(op, args, kwargs)
         if isinstance(error, ValueError):  # NumPy's word for what PyTorch calls a RuntimeError

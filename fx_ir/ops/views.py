@@ -128,7 +128,10 @@ def slice_(
 
 def narrow(self: Array, dim: int, start: int, length: int) -> Array:
     dim = wrap_dim(dim, self.ndim)
-    first = start + self.shape[dim] if start < 0 else start
+    size = self.shape[dim]
+    first = start + size if start < 0 else start
+    if not 0 <= first <= size or first + length > size:  # the rule refuses it too, where it knows the sizes
+        raise RuntimeError(f"start ({first}) + length ({length}) exceeds dimension size ({size}).")
     return self[(slice(None),) * dim + (slice(first, first + length),)]
 
 
