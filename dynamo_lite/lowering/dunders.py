@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, Final
 
 from dynamo_lite.lowering.access import meta_of
@@ -52,32 +52,34 @@ def _named(name: str) -> Lower:
     return packet_lower(_spelled(name))
 
 
-def _once(make: Callable[[], Lower]) -> Callable[[], Lower]:
-    made: list[Lower] = []
+def _later(name: str) -> Lower:
+    """The packet's lowering, looked up at the first call."""
+    found: Lower | None = None
 
-    def get() -> Lower:
-        if not made:
-            made.append(make())
-        return made[0]
+    def lower(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+        nonlocal found
+        if found is None:
+            found = _named(name)
+        return found(args, kwargs)
 
-    return get
+    return lower
 
 
 def binary(name: str) -> Lower:
     """A binary operator: NotImplemented unless the other operand is a tensor or a number."""
-    inner = _once(lambda: _named(name))
+    inner = _later(name)
 
     def lower(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
         if kind_of(args[1]) not in _OPERANDS:
             return NotImplemented
-        return inner()(args, kwargs)
+        return inner(args, kwargs)
 
     return lower
 
 
 def swapped(name: str) -> Lower:
     """A reflected operator: the other operand comes first."""
-    inner = _once(lambda: _named(name))
+    inner = _later(name)
 
     def lower(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
         mine, other = args
@@ -88,15 +90,14 @@ def swapped(name: str) -> Lower:
             # The type that the number and the tensor give together, so that the 0-d tensor promotes as the number would.
             meta = meta_of(mine)
             other = apply("scalar_tensor", other, dtype=result_type(other, meta), device=meta.device)
-        return inner()((other, mine), kwargs)
+        return inner((other, mine), kwargs)
 
     return lower
 
 
 def unary(name: str) -> Lower:
     """A unary operator."""
-    inner = _once(lambda: _named(name))
-    return lambda args, kwargs: inner()(args, kwargs)
+    return _later(name)
 
 
 def rtruediv(tensor: Any, other: Any) -> Any:
