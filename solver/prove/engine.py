@@ -101,7 +101,10 @@ class Engine:
 
     def decide(self, guard: Condition) -> Outcome:
         """The verdict on one guard."""
-        return self.decide_expr(guard.expr)
+        try:
+            return self.decide_expr(guard.expr)
+        except RecursionError:
+            return Outcome("unknown", "normal form", reason="the condition is nested too deeply")
 
     def decide_expr(self, expr: BoolExpr) -> Outcome:
         goal = goal_of(expr)

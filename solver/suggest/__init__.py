@@ -35,7 +35,7 @@ class Structure:
         from solver.suggest.roots import clusters
 
         self.clusters = clusters(engine, refuted)
-        order = {guard.id: (len(str(guard.expr)), i) for i, guard in enumerate(refuted)}
+        order = {guard.id: (len(guard.text), i) for i, guard in enumerate(refuted)}
         self.roots = sorted((id for cluster in self.clusters for id in cluster.roots), key=order.__getitem__)
         self.follows = {id: roots for cluster in self.clusters for id, roots in cluster.follows.items()}
 
@@ -53,7 +53,10 @@ def _attach(engine: Engine, guard: Condition, report: GuardReport, structure: ob
 
         if guard.id not in structure().roots:
             return []  # what mends the guards that it follows from mends it
-        return Advisor(engine, [guard.expr]).suggestions()
+        try:
+            return Advisor(engine, [guard.expr]).suggestions()
+        except RecursionError:  # nested too deeply to be written out
+            return []
 
     report._suggestions = suggestions
     report._follows = lambda: structure().follows.get(guard.id, [])

@@ -8,6 +8,7 @@ from typing import Final
 
 from solver.expr import BoolExpr, and_, free_symbols, ge, int_symbol
 from solver.expr.nodes import IntExpr
+from solver.expr.symbols import children
 from solver.prove.engine import SMALL_RESOURCES, Engine, Outcome
 from solver.prove.points import Point
 from solver.prove.world import World, goal_of
@@ -20,6 +21,7 @@ MAX_SUGGESTIONS: Final = 4
 _MAX_WORDS: Final = 240
 _BASES: Final = 10
 _LABEL: Final = "suggestion"
+_MAX_WRITTEN: Final = 4000
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +109,8 @@ class Advisor:
 
     def proved(self, candidate: Candidate) -> Suggestion | None:
         """The suggestion, if its condition is satisfiable, admits the example and makes the guards hold."""
+        if written_size(candidate.condition) > _MAX_WRITTEN:
+            return None
         after = self.strengthened(candidate.condition)
         engine = Engine(after, SMALL_RESOURCES)
         cone = after.cone(candidate.condition).union(*(after.cone(guard) for guard in self.guards))
@@ -158,6 +162,20 @@ def _kind_of(condition: BoolExpr) -> str:
     if condition.op in (">=", "==", "!=") and _linear(condition.poly):
         return "equality" if condition.op == "==" and len(condition.poly.terms) == 2 else "linear"
     return "condition"
+
+
+def written_size(expr: BoolExpr) -> int:
+    """How many nodes an expression has when it is written out, shared parts as often as they occur."""
+    sizes: dict[int, int] = {}
+
+    def size(part: object) -> int:
+        known = sizes.get(id(part))
+        if known is None:
+            arguments = children(part) if isinstance(part, IntExpr) else getattr(part, "args", ())
+            known = sizes[id(part)] = 1 + sum(size(argument) for argument in arguments)
+        return known
+
+    return size(expr)
 
 
 def _linear(poly: IntExpr) -> bool:

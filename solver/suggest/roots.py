@@ -53,7 +53,7 @@ def clusters(engine: Engine, refuted: Sequence[Condition]) -> list[Cluster]:
 
 
 def _complexity(guard: Condition) -> tuple[int, str]:
-    return len(str(guard.expr)), guard.id
+    return len(guard.text), guard.id
 
 
 class _Finder:
