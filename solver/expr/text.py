@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 from solver.expr.nodes import Atom, BoolExpr, Expr, FloatExpr, IntExpr, Monomial
 
@@ -80,6 +81,7 @@ def _term(mono: Monomial, coef: int, lone: int) -> str:
     return "*".join(factors)
 
 
+@lru_cache(maxsize=4096)  # asked for more than once a level: without it, time doubles with depth
 def _atom(a: Atom) -> tuple[str, int]:
     if a.op == "symbol":
         return a.name, _ATOM
