@@ -76,6 +76,13 @@ IN_PLACE_VIEW: Final = declare(
     hint="use the operator without the trailing underscore and assign its result",
     about="An in-place operator that changes shape or strides (`t_`, `unsqueeze_`, ...).",
 )
+WRITE_THROUGH_EXPAND: Final = declare(
+    "write-through-expand",
+    UnsupportedError,
+    "a part of what {op} made is updated in place; one element of it stands for several",
+    hint="update the tensor before it is expanded, or clone it after",
+    about="An in-place operator on a view of an expanded tensor.",
+)
 PREDICATE_KIND: Final = declare(
     "predicate-kind",
     InputError,

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, cast
 from dynamo_lite.fake import FakeTensor
 from dynamo_lite.lowering import modes
 from dynamo_lite.trace.definitions import Definitions
-from dynamo_lite.trace.errors import IN_PLACE_RESIZES, IN_PLACE_VIEW
+from dynamo_lite.trace.errors import IN_PLACE_RESIZES, IN_PLACE_VIEW, WRITE_THROUGH_EXPAND
 from dynamo_lite.trace.level import Level
 from dynamo_lite.trace.naming import Naming
 from dynamo_lite.trace.state import LiftedState
@@ -23,6 +23,7 @@ from fx_ir.functionalize import Alias
 from fx_ir.meta import TensorMeta
 from fx_ir.node import Node
 from fx_ir.ops.registry import OPS, Operator, find, infer, is_tensor
+from fx_ir.ops.reshape import refuse_write
 from solver.errors import Location
 from solver.shape_env import ShapeEnv
 from solver.sym import SymBool, SymFloat, SymInt
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 _PLAIN: Final = frozenset({int, float, bool, str, type(None), complex})
 # Views of some layouts, copies of others.
 _VIEW_BY_LAYOUT: Final = frozenset({"reshape", "reshape_as", "flatten", "contiguous", "ravel"})
+_IDEMPOTENT: Final = frozenset({"fill_", "zero_"})
 _SYMBOLIC: Final = (SymInt, SymFloat, SymBool)
 Locate = Callable[[], Location | None]
 
@@ -66,6 +68,7 @@ class Tracer:
         self.same_inputs: dict[int, int] = {}
         self.naming = Naming()
         self._fake_class = library.fake_class
+        self._written: Alias | None = None  # the view that is being written
         self._fresh: list[tuple[str, Any]] = []
         # How Python functions given to control-flow operators are run; a front end that does not run Python natively replaces it.
         self.invoke: Callable[[Callable[..., Any], tuple[Any, ...]], Any] = lambda function, args: function(
@@ -300,7 +303,7 @@ class Tracer:
         if functional.view is not None and functional.maybe_view is None:
             self._become_view(op, held, result, viewed)
         else:
-            self.write(target, result)
+            self.write(target, result, op.name in _IDEMPOTENT)
         return target
 
     def _become_view(self, op: Operator, fake: FakeTensor, view: FakeTensor, viewed: bool) -> None:
@@ -317,8 +320,11 @@ class Tracer:
             view.view_of.parent = was
         fake.meta, fake.node, fake.view_of = view.meta, view.node, view.view_of
 
-    def write(self, target: Any, value: Any) -> None:
-        """Makes ``value`` the content of ``target``, cast to its dtype; all aliases see it."""
+    def write(self, target: Any, value: Any, idempotent: bool = False) -> None:
+        """Makes ``value`` the content of ``target``, cast to its dtype; all aliases see it.
+
+        PyTorch lets ``idempotent`` operators write elements that stand for several; a functional graph cannot say it.
+        """
         fake = self.fake_of(target)
         functionalize.settle(fake)
         self.state.refuse_write(fake)
@@ -335,6 +341,7 @@ class Tracer:
         for given, held in zip(new.meta.shape, meta.shape, strict=True):
             if given is not held and given != held:
                 raise IN_PLACE_RESIZES(given=new.meta, held=meta, location=self.locate())
+        self._written = None if idempotent else fake.view_of
         functionalize.write(fake, self.node_of(new), self)
 
     def regenerate(self, alias: Alias) -> Node:
@@ -350,15 +357,20 @@ class Tracer:
         """Records the parent's value with ``new`` written through the view."""
         view = alias.operator.view
         assert view is not None
-        parent: Any = alias.parent
-        detached = self.value(parent.meta, self.node_of(parent))
+        if view.scatter is refuse_write and alias is not self._written:
+            raise WRITE_THROUGH_EXPAND(op=alias.operator.name, location=self.locate())
+        detached = self._detached(alias.parent)
         part = self.value(new.meta["val"], new)
         written = view.scatter(self.apply, detached, part, alias.index or 0, *alias.args, **alias.kwargs)
         return self.node_of(self.fake_of(written))
 
     def _call_on(self, op: Operator, parent: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
-        detached = self.value(parent.meta, self.node_of(parent))
-        return self.call(op, (detached, *args), kwargs)
+        return self.call(op, (self._detached(parent), *args), kwargs)
+
+    def _detached(self, parent: Any) -> FakeTensor:
+        """The parent's present value without its aliases, described as its node is: its layout may be another now."""
+        node = self.node_of(parent)
+        return self.value(node.meta["val"], node)
 
     def keeps(self, node: Node) -> bool:
         """Only nodes of the outermost graph are remembered across branches."""

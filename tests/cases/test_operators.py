@@ -85,3 +85,24 @@ def test_what_the_library_lacks(strict: bool) -> None:
     assert "[model-raises]" in caught.value.__notes__[0]
     with pytest.raises(NotImplementedError, match="autocast"):
         dl.export(module(casts), (numbers(3, 3),), strict=strict)
+
+
+@both_modes
+def test_writing_through_an_expanded_tensor(strict: bool) -> None:
+    """M32: eager allows it for a part without overlap; a functional graph cannot say it, and the refusal is ours."""
+
+    def part(x: Any) -> Any:
+        x.expand(2, 3)[0].add_(1)
+        return x
+
+    def whole(x: Any) -> Any:
+        x.expand(2, 3).add_(1)
+        return x
+
+    error = refused(part, (numbers(3),), strict=strict, error=dl.UnsupportedError)
+    assert error.id == "write-through-expand"
+    assert error.location.line == part.__code__.co_firstlineno + 1
+    with pytest.raises(RuntimeError, match="single memory location"):
+        whole(numbers(3))
+    with pytest.raises(RuntimeError, match="single memory location"):
+        dl.export(module(whole), (numbers(3),), strict=strict)
