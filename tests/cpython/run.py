@@ -151,23 +151,24 @@ def run_here(module: str, interpreted: bool, wanted: list[str], skip: set[str], 
     Path(path).write_text(json.dumps({"results": outcome.results, "seconds": outcome.seconds}))
 
 
-def run_apart(module: str, interpreted: bool, wanted: tuple[str, ...] = (), timeout: float = 900) -> Outcome:
+def run_apart(
+    module: str,
+    interpreted: bool,
+    wanted: tuple[str, ...] = (),
+    skip: tuple[str, ...] = (),
+    timeout: float = 900,
+) -> Outcome:
     """Runs a module's tests in a process of its own; a crash is charged to the test that was running."""
     total = Outcome()
-    skip: list[str] = []
+    stderr = None if os.environ.get("TRACE") else subprocess.PIPE
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "out.json"
         for _ in range(12):
-            job = json.dumps([module, interpreted, list(wanted), skip, str(path)])
+            job = json.dumps([module, interpreted, list(wanted), [*skip, *total.results], str(path)])
             command = [sys.executable, "-m", "tests.cpython.run", "--job", job]
             try:
                 done = subprocess.run(
-                    command,
-                    cwd=ROOT,
-                    stdout=subprocess.DEVNULL,
-                    stderr=None if os.environ.get("TRACE") else subprocess.PIPE,
-                    text=True,
-                    timeout=timeout,
+                    command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=stderr, text=True, timeout=timeout
                 )
                 code, note = done.returncode, (done.stderr or "")[-400:]
             except subprocess.TimeoutExpired:
@@ -181,7 +182,6 @@ def run_apart(module: str, interpreted: bool, wanted: tuple[str, ...] = (), time
             total.seconds.update(data["seconds"])
             if code == 0:
                 return total
-            skip = list(total.results)
     return total
 
 

@@ -1,5 +1,14 @@
 """Replacements of C functions that call back into Python, as routines of the machine."""
 
-from dynamo_lite.strict.builtins import abstract, callbacks, functions, methods, namespaces, objects, typeparams
+from dynamo_lite.strict.builtins import (
+    abstract,
+    callbacks,
+    classes,
+    functions,
+    methods,
+    namespaces,
+    objects,
+    typeparams,
+)
 
-__all__ = ["abstract", "callbacks", "functions", "methods", "namespaces", "objects", "typeparams"]
+__all__ = ["abstract", "callbacks", "classes", "functions", "methods", "namespaces", "objects", "typeparams"]

@@ -10,9 +10,9 @@ from typing import Any, Final
 
 from dynamo_lite.strict.builtins.registry import replaces
 from dynamo_lite.strict.machine.frame import Frame
-from dynamo_lite.strict.machine.operators import truth
 from dynamo_lite.strict.machine.routine import Routine, call
 from dynamo_lite.strict.machine.slots import lookup, mro_of
+from dynamo_lite.strict.machine.truth import truth
 
 _SUBCLASS_CHECK: Final[Any] = abc.ABCMeta.__dict__["__subclasscheck__"]
 # hooks that only read class dictionaries: C may call them

@@ -22,16 +22,10 @@ from dynamo_lite.strict.machine.iteration import (
     next_of_sequence,
     step,
 )
-from dynamo_lite.strict.machine.operators import (
-    binary_protocol,
-    compare_protocol,
-    compares_in_python,
-    index,
-    length,
-    truth,
-)
+from dynamo_lite.strict.machine.operators import binary_protocol, compare_protocol, compares_in_python
 from dynamo_lite.strict.machine.routine import Routine, call, start
 from dynamo_lite.strict.machine.slots import lookup, mro_of, slot
+from dynamo_lite.strict.machine.truth import index, length, truth
 
 
 @replaces_directly(builtins.next)
@@ -280,7 +274,7 @@ def _extreme(name: str, symbol: str) -> Any:
 
 _COMPARE: Final = {"<": operator.lt, ">": operator.gt}
 try:
-    min([])  # type: ignore[type-var]
+    min([])
 except ValueError as _error:
     EMPTY_EXTREME: Final = str(_error).removeprefix("min() ")
 replaces(builtins.min)(_extreme("min", "<"))

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from dynamo_lite.strict.machine.attributes import bound_call, dropped
+from dynamo_lite.strict.machine.attributes import bound_call
 from dynamo_lite.strict.machine.frame import NULL, Frame
 from dynamo_lite.strict.machine.iteration import collect
 from dynamo_lite.strict.machine.routine import Routine, call, start
 from dynamo_lite.strict.machine.slots import MISSING, lookup, slot
+from dynamo_lite.strict.machine.stores import dropped
 
 
 def build_tuple(frame: Frame, stack: list[Any], count: int) -> None:

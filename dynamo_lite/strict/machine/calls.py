@@ -7,7 +7,6 @@ import re
 from collections.abc import Callable
 from types import (
     BuiltinFunctionType,
-    CellType,
     ClassMethodDescriptorType,
     FunctionType,
     MethodDescriptorType,
@@ -17,8 +16,9 @@ from types import (
 )
 from typing import Any, Final
 
+from dynamo_lite.strict.machine.binding import bind_arguments, bind_by_plan
 from dynamo_lite.strict.machine.code import PLAIN, TRACED, prepare
-from dynamo_lite.strict.machine.frame import NULL, Code, Frame, new_frame
+from dynamo_lite.strict.machine.frame import NULL, Frame, new_frame
 from dynamo_lite.strict.machine.routine import INVOKE, Routine, call, start
 from dynamo_lite.strict.machine.slots import INFOS, dict_of, info_of, lookup, mro_of, slot
 
@@ -103,95 +103,6 @@ def enter(frame: Frame, fn: FunctionType, args: tuple[Any, ...], kwargs: Kwargs)
     if not code.flags & 1:
         made.locals = fn.__globals__
     return made
-
-
-def bind_arguments(code: Code, fn: FunctionType, args: tuple[Any, ...], kwargs: Kwargs) -> list[Any]:
-    """The local slots of a call, parameters filled in. Raises the TypeError that CPython raises."""
-    slots = code.blank.copy()
-    count, given, flags = code.argcount, len(args), code.flags
-    total = count + code.kwonly
-    if given <= count:
-        slots[:given] = args
-    elif flags & 4:
-        slots[:count] = args[:count]
-    else:
-        mismatch(code, fn, args, kwargs)
-    if flags & 4:
-        slots[total] = args[count:]
-    extra: dict[str, Any] | None = None
-    if flags & 8:
-        extra = {}
-        slots[total + (1 if flags & 4 else 0)] = extra
-    if kwargs and not _bind_keywords(code, slots, kwargs, extra):
-        mismatch(code, fn, args, kwargs)
-    if given < count:
-        defaults = fn.__defaults__ or ()
-        first = count - len(defaults)
-        for position in range(given, count):
-            if slots[position] is NULL:
-                if position < first:
-                    mismatch(code, fn, args, kwargs)
-                slots[position] = defaults[position - first]
-    if code.kwonly:
-        values = fn.__kwdefaults__ or {}
-        names = code.decoded.slot_names
-        for position in range(count, total):
-            if slots[position] is NULL:
-                if names[position] not in values:
-                    mismatch(code, fn, args, kwargs)
-                slots[position] = values[names[position]]
-    return slots
-
-
-def _bind_keywords(
-    code: Code, slots: list[Any], kwargs: dict[str, Any], extra: dict[str, Any] | None
-) -> bool:
-    """Puts keyword arguments where they belong; False where they do not fit."""
-    names = code.decoded.slot_names
-    total = code.argcount + code.kwonly
-    for key, value in kwargs.items():
-        if not issubclass(type(key), str):
-            return False
-        try:
-            position = names.index(key, code.posonly, total)
-        except ValueError:
-            if extra is None:
-                return False
-            extra[key] = value
-            continue
-        if slots[position] is not NULL:
-            return False
-        slots[position] = value
-    return True
-
-
-def mismatch(code: Code, fn: FunctionType, args: tuple[Any, ...], kwargs: Kwargs) -> None:
-    """Raises CPython's own TypeError: a function of the same signature that does nothing is called."""
-    original = code.code
-    flags = original.co_flags & ~0x2A0
-    idle = original.replace(
-        co_code=_IDLE.co_code,
-        co_consts=_IDLE.co_consts,
-        co_stacksize=_IDLE.co_stacksize,
-        co_flags=flags,
-        co_exceptiontable=b"",
-        co_cellvars=(),
-        co_freevars=(),
-        co_linetable=_IDLE.co_linetable,
-        co_names=(),
-    )
-    double = FunctionType(idle, fn.__globals__, fn.__name__, fn.__defaults__, ())
-    double.__kwdefaults__ = fn.__kwdefaults__
-    double.__qualname__ = fn.__qualname__
-    double(*args, **(kwargs or {}))
-    raise TypeError(f"{fn.__qualname__}() cannot bind its arguments")
-
-
-def _idle() -> None:
-    return None
-
-
-_IDLE: Final = _idle.__code__
 
 
 # --- callers by type
@@ -446,65 +357,12 @@ def _call_kw(frame: Frame, stack: list[Any], count: int, names: tuple[str, ...],
     if type(fn) is FunctionType:
         code = (PLAIN if frame.policy is None else TRACED).get(id(fn.__code__))
         if code is not None and code.planned:
-            slots = _bind_by_plan(code, fn, args, names, values)
+            slots = bind_by_plan(code, fn, args, names, values)
             if slots is not None:
                 made = new_frame(code, slots, fn.__globals__, frame)
                 made.function = fn
                 return made
     return invoke(frame, fn, tuple(args), dict(zip(names, values, strict=True)))
-
-
-def _bind_by_plan(
-    code: Code, fn: FunctionType, args: list[Any], names: tuple[str, ...], values: list[Any]
-) -> list[Any] | None:
-    """Binds keywords by slots found once for these names; None where the general way must say what is wrong."""
-    plans = code.plans
-    count = len(args)
-    key = (count, names)
-    plan = plans.get(key)
-    if plan is None:
-        plan = plans[key] = _keyword_plan(code, count, names)
-    positions, missing = plan
-    if positions is None:
-        return None
-    slots = args + code.blank[count:]
-    for position, value in zip(positions, values, strict=True):
-        slots[position] = value
-    if missing:
-        defaults = fn.__defaults__ or ()
-        first = code.argcount - len(defaults)
-        named = fn.__kwdefaults__ or {}
-        for position, name in missing:
-            if position < code.argcount:
-                if position < first:
-                    return None
-                slots[position] = defaults[position - first]
-            elif name in named:
-                slots[position] = named[name]
-            else:
-                return None
-    return slots
-
-
-def _keyword_plan(
-    code: Code, count: int, names: tuple[str, ...]
-) -> tuple[list[int] | None, list[tuple[int, str]]]:
-    """Where keywords of these names go after ``count`` positional arguments, and which parameters then are left."""
-    total = code.argcount + code.kwonly
-    if count > code.argcount:
-        return None, []
-    known = code.decoded.slot_names[:total]
-    positions = []
-    for name in names:
-        if (
-            name not in known
-            or (position := known.index(name)) < max(code.posonly, count)
-            or position in positions
-        ):
-            return None, []
-        positions.append(position)
-    left = [(i, known[i]) for i in range(count, total) if i not in positions]
-    return positions, left
 
 
 def call_kw_null_below(frame: Frame, stack: list[Any], arg: tuple[int, tuple[str, ...]]) -> Frame | None:
@@ -571,70 +429,3 @@ def call_ex_null_above(frame: Frame, stack: list[Any], has_kwargs: bool) -> Fram
     args = stack.pop()
     stack.pop()
     return _call_ex(frame, stack.pop(), args, kwargs)
-
-
-def return_value(frame: Frame, stack: list[Any], arg: None) -> Frame | None:
-    back = frame.back
-    if frame.deliver is not None:
-        return frame.deliver(frame, stack.pop())
-    back.stack.append(stack.pop())  # type: ignore[union-attr]
-    return back
-
-
-def return_const(frame: Frame, stack: list[Any], value: Any) -> Frame | None:
-    back = frame.back
-    if frame.deliver is not None:
-        return frame.deliver(frame, value)
-    back.stack.append(value)  # type: ignore[union-attr]
-    return back
-
-
-def make_function(frame: Frame, stack: list[Any], flags: int) -> None:
-    code = stack.pop()
-    closure = stack.pop() if flags & 8 else None
-    annotations = stack.pop() if flags & 4 else None
-    kwdefaults = stack.pop() if flags & 2 else None
-    defaults = stack.pop() if flags & 1 else None
-    if closure is None and code.co_freevars:
-        # 3.13 sets the closure by an instruction of its own
-        closure = tuple([CellType() for _ in code.co_freevars])
-    fn = FunctionType(code, frame.globals, None, defaults, closure)
-    fn.__qualname__ = code.co_qualname
-    if kwdefaults is not None:
-        fn.__kwdefaults__ = kwdefaults
-    if annotations is not None:
-        fn.__annotations__ = _annotations(annotations)
-    stack.append(fn)
-
-
-def _annotations(value: Any) -> dict[str, Any]:
-    if type(value) is tuple:
-        return dict(zip(value[::2], value[1::2], strict=True))
-    return value  # type: ignore[no-any-return]
-
-
-def set_function_attribute(frame: Frame, stack: list[Any], flag: int) -> None:
-    fn = stack.pop()
-    value = stack.pop()
-    if flag == 8:
-        made = FunctionType(fn.__code__, fn.__globals__, None, fn.__defaults__, value)
-        made.__qualname__ = fn.__qualname__
-        made.__kwdefaults__ = fn.__kwdefaults__
-        made.__annotations__ = fn.__annotations__
-        fn = made
-    elif flag == 4:
-        fn.__annotations__ = _annotations(value)
-    elif flag == 2:
-        fn.__kwdefaults__ = value
-    else:
-        fn.__defaults__ = value
-    stack.append(fn)
-
-
-def load_build_class(frame: Frame, stack: list[Any], arg: None) -> None:
-    from dynamo_lite.strict.machine.names import _item_or_null, builtins_of
-
-    found = _item_or_null(builtins_of(frame), "__build_class__")
-    if found is NULL:
-        raise NameError("__build_class__ not found")
-    stack.append(found)

@@ -6,29 +6,21 @@ Names say where operands come from: ``f`` a local slot, ``c`` a constant, ``x`` 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any
 
-from dynamo_lite.strict.decode.instructions import BINARY_OPERATORS, COMPARE_OPERATORS
-from dynamo_lite.strict.machine import attributes, calls, names
+from dynamo_lite.strict.machine import attributes, functions, names
 from dynamo_lite.strict.machine.attributes import NATIVE_PLAN, get_attr
 from dynamo_lite.strict.machine.frame import NULL, Frame
 from dynamo_lite.strict.machine.items import get_item
 from dynamo_lite.strict.machine.iteration import END, NATIVE_ITERATORS, for_iter
-from dynamo_lite.strict.machine.operators import (
-    NATIVE_BINARY,
-    NATIVE_COMPARE,
-    binary,
-    compare_values,
-    pop_jump_if_false,
-    pop_jump_if_true,
-)
 from dynamo_lite.strict.machine.slots import INFOS
+from dynamo_lite.strict.machine.truth import pop_jump_if_false, pop_jump_if_true
 
 Handler = Callable[[Frame, list[Any], Any], "Frame | None"]
 Maker = Callable[[Any], Handler]
 
 
-def _need(frame: Frame, stack: list[Any], *positions: int) -> None:
+def need(frame: Frame, stack: list[Any], *positions: int) -> None:
     """Raises for the first unbound slot."""
     for position in positions:
         if stack[position] is NULL:
@@ -42,7 +34,7 @@ def load_ff(arg: tuple[int, int]) -> Handler:
         a = stack[first]
         b = stack[second]
         if a is NULL or b is NULL:
-            _need(frame, stack, first, second)
+            need(frame, stack, first, second)
         stack.append(a)
         stack.append(b)
 
@@ -55,7 +47,7 @@ def load_fc(arg: tuple[int, Any]) -> Handler:
     def handler(frame: Frame, stack: list[Any], _: Any) -> None:
         a = stack[first]
         if a is NULL:
-            _need(frame, stack, first)
+            need(frame, stack, first)
         stack.append(a)
         stack.append(constant)
 
@@ -70,7 +62,7 @@ def store_load(arg: tuple[int, int]) -> Handler:
         value = stack[source]
         if value is NULL:
             stack.pop()
-            _need(frame, stack, source)
+            need(frame, stack, source)
         stack[-1] = value
 
     return handler
@@ -92,7 +84,7 @@ def load_null_f(arg: tuple[None, int]) -> Handler:
     def handler(frame: Frame, stack: list[Any], _: Any) -> None:
         value = stack[slot]
         if value is NULL:
-            _need(frame, stack, slot)
+            need(frame, stack, slot)
         stack.append(NULL)
         stack.append(value)
 
@@ -115,8 +107,8 @@ def return_f(arg: tuple[int, None]) -> Handler:
     def handler(frame: Frame, stack: list[Any], _: Any) -> Frame | None:
         value = stack[slot]
         if value is NULL:
-            _need(frame, stack, slot)
-        return calls.return_const(frame, stack, value)
+            need(frame, stack, slot)
+        return functions.return_const(frame, stack, value)
 
     return handler
 
@@ -125,7 +117,7 @@ def return_c(arg: tuple[Any, None]) -> Handler:
     constant = arg[0]
 
     def handler(frame: Frame, stack: list[Any], _: Any) -> Frame | None:
-        return calls.return_const(frame, stack, constant)
+        return functions.return_const(frame, stack, constant)
 
     return handler
 
@@ -140,7 +132,7 @@ def load_f_attr(arg: tuple[int, str]) -> Handler:
             stack.append(getattr(obj, name))
             return None
         if obj is NULL:
-            _need(frame, stack, slot)
+            need(frame, stack, slot)
         return get_attr(frame, obj, name)
 
     return handler
@@ -152,7 +144,7 @@ def load_f_method_below(arg: tuple[int, str]) -> Handler:
     def handler(frame: Frame, stack: list[Any], _: Any) -> Frame | None:
         obj = stack[slot]
         if obj is NULL:
-            _need(frame, stack, slot)
+            need(frame, stack, slot)
         stack.append(obj)
         return attributes.load_method_below(frame, stack, name)
 
@@ -165,7 +157,7 @@ def load_f_method_above(arg: tuple[int, str]) -> Handler:
     def handler(frame: Frame, stack: list[Any], _: Any) -> Frame | None:
         obj = stack[slot]
         if obj is NULL:
-            _need(frame, stack, slot)
+            need(frame, stack, slot)
         stack.append(obj)
         return attributes.load_method_above(frame, stack, name)
 
@@ -212,291 +204,7 @@ def for_iter_store(arg: tuple[int, int, int]) -> Handler:
 # --- operators
 
 
-def binary_ff(arg: tuple[int, int, int]) -> Handler:
-    first, second, index = arg
-    symbol = BINARY_OPERATORS[index]
-    native = NATIVE_BINARY[symbol]
-
-    def handler(frame: Frame, stack: list[Any], _: Any) -> Frame | None:
-        left = stack[first]
-        right = stack[second]
-        kind = type(left)
-        if (kind is int or kind is float) and kind is type(right):
-            stack.append(native(left, right))
-            return None
-        _need(frame, stack, first, second)
-        return binary(frame, symbol, left, right)
-
-    return handler
-
-
-def binary_fc(arg: tuple[int, Any, int]) -> Handler:
-    first, right, index = arg
-    symbol = BINARY_OPERATORS[index]
-    native = NATIVE_BINARY[symbol]
-    wanted = type(right)
-    quick = wanted is int or wanted is float or wanted is str
-
-    def handler(frame: Frame, stack: list[Any], _: Any) -> Frame | None:
-        left = stack[first]
-        if quick and type(left) is wanted:
-            stack.append(native(left, right))
-            return None
-        _need(frame, stack, first)
-        return binary(frame, symbol, left, right)
-
-    return handler
-
-
-def binary_xf(arg: tuple[int, int]) -> Handler:
-    second, index = arg
-    symbol = BINARY_OPERATORS[index]
-    native = NATIVE_BINARY[symbol]
-
-    def handler(frame: Frame, stack: list[Any], _: Any) -> Frame | None:
-        left = stack[-1]
-        right = stack[second]
-        kind = type(left)
-        if (kind is int or kind is float) and kind is type(right):
-            stack[-1] = native(left, right)
-            return None
-        _need(frame, stack, second)
-        return binary(frame, symbol, stack.pop(), right)
-
-    return handler
-
-
-def binary_xc(arg: tuple[Any, int]) -> Handler:
-    right, index = arg
-    symbol = BINARY_OPERATORS[index]
-    native = NATIVE_BINARY[symbol]
-    wanted = type(right)
-    quick = wanted is int or wanted is float or wanted is str
-
-    def handler(frame: Frame, stack: list[Any], _: Any) -> Frame | None:
-        left = stack[-1]
-        if quick and type(left) is wanted:
-            stack[-1] = native(left, right)
-            return None
-        return binary(frame, symbol, stack.pop(), right)
-
-    return handler
-
-
-def binary_ff_store(arg: tuple[int, int, int, int, int]) -> Handler:
-    first, second, index, target, tail = arg
-    symbol = BINARY_OPERATORS[index]
-    native = NATIVE_BINARY[symbol]
-
-    def handler(frame: Frame, stack: list[Any], _: Any) -> Frame | None:
-        left = stack[first]
-        right = stack[second]
-        kind = type(left)
-        if (kind is int or kind is float) and kind is type(right):
-            stack[target] = native(left, right)
-            return None
-        _need(frame, stack, first, second)
-        frame.it.__setstate__(tail)
-        return binary(frame, symbol, left, right)
-
-    return handler
-
-
-def binary_fc_store(arg: tuple[int, Any, int, int, int]) -> Handler:
-    first, right, index, target, tail = arg
-    symbol = BINARY_OPERATORS[index]
-    native = NATIVE_BINARY[symbol]
-    wanted = type(right)
-    quick = wanted is int or wanted is float or wanted is str
-
-    def handler(frame: Frame, stack: list[Any], _: Any) -> Frame | None:
-        left = stack[first]
-        if quick and type(left) is wanted:
-            stack[target] = native(left, right)
-            return None
-        _need(frame, stack, first)
-        frame.it.__setstate__(tail)
-        return binary(frame, symbol, left, right)
-
-    return handler
-
-
-def binary_xf_store(arg: tuple[int, int, int, int]) -> Handler:
-    second, index, target, tail = arg
-    symbol = BINARY_OPERATORS[index]
-    native = NATIVE_BINARY[symbol]
-
-    def handler(frame: Frame, stack: list[Any], _: Any) -> Frame | None:
-        left = stack.pop()
-        right = stack[second]
-        kind = type(left)
-        if (kind is int or kind is float) and kind is type(right):
-            stack[target] = native(left, right)
-            return None
-        _need(frame, stack, second)
-        frame.it.__setstate__(tail)
-        return binary(frame, symbol, left, right)
-
-    return handler
-
-
-def binary_store(arg: tuple[int, int, int]) -> Handler:
-    index, target, tail = arg
-    symbol = BINARY_OPERATORS[index]
-    native = NATIVE_BINARY[symbol]
-
-    def handler(frame: Frame, stack: list[Any], _: Any) -> Frame | None:
-        right = stack.pop()
-        left = stack.pop()
-        kind = type(left)
-        if (kind is int or kind is float) and kind is type(right):
-            stack[target] = native(left, right)
-            return None
-        frame.it.__setstate__(tail)
-        return binary(frame, symbol, left, right)
-
-    return handler
-
-
 # --- comparisons
-
-
-def compare_ff(arg: tuple[int, int, int]) -> Handler:
-    first, second, index = arg
-    symbol = COMPARE_OPERATORS[index]
-    native = NATIVE_COMPARE[symbol]
-
-    def handler(frame: Frame, stack: list[Any], _: Any) -> Frame | None:
-        left = stack[first]
-        right = stack[second]
-        kind = type(left)
-        if (kind is int or kind is float or kind is str) and kind is type(right):
-            stack.append(native(left, right))
-            return None
-        _need(frame, stack, first, second)
-        return compare_values(frame, symbol, left, right)
-
-    return handler
-
-
-def compare_fc(arg: tuple[int, Any, int]) -> Handler:
-    first, right, index = arg
-    symbol = COMPARE_OPERATORS[index]
-    native = NATIVE_COMPARE[symbol]
-    wanted = type(right)
-    quick = wanted is int or wanted is float or wanted is str
-
-    def handler(frame: Frame, stack: list[Any], _: Any) -> Frame | None:
-        left = stack[first]
-        if quick and type(left) is wanted:
-            stack.append(native(left, right))
-            return None
-        _need(frame, stack, first)
-        return compare_values(frame, symbol, left, right)
-
-    return handler
-
-
-def compare_xc(arg: tuple[Any, int]) -> Handler:
-    right, index = arg
-    symbol = COMPARE_OPERATORS[index]
-    native = NATIVE_COMPARE[symbol]
-    wanted = type(right)
-    quick = wanted is int or wanted is float or wanted is str
-
-    def handler(frame: Frame, stack: list[Any], _: Any) -> Frame | None:
-        left = stack[-1]
-        if quick and type(left) is wanted:
-            stack[-1] = native(left, right)
-            return None
-        return compare_values(frame, symbol, stack.pop(), right)
-
-    return handler
-
-
-def compare_ff_jump_false(arg: tuple[int, int, int, int, int]) -> Handler:
-    first, second, index, target, tail = arg
-    symbol = COMPARE_OPERATORS[index]
-    native = NATIVE_COMPARE[symbol]
-
-    def handler(frame: Frame, stack: list[Any], _: Any) -> Frame | None:
-        left = stack[first]
-        right = stack[second]
-        kind = type(left)
-        if (kind is int or kind is float or kind is str) and kind is type(right):
-            if not native(left, right):
-                frame.it.__setstate__(target)
-            return None
-        _need(frame, stack, first, second)
-        frame.it.__setstate__(tail)
-        return compare_values(frame, symbol, left, right)
-
-    return handler
-
-
-def compare_fc_jump_false(arg: tuple[int, Any, int, int, int]) -> Handler:
-    first, right, index, target, tail = arg
-    symbol = COMPARE_OPERATORS[index]
-    native = NATIVE_COMPARE[symbol]
-    wanted = type(right)
-    quick = wanted is int or wanted is float or wanted is str
-
-    def handler(frame: Frame, stack: list[Any], _: Any) -> Frame | None:
-        left = stack[first]
-        if quick and type(left) is wanted:
-            if not native(left, right):
-                frame.it.__setstate__(target)
-            return None
-        _need(frame, stack, first)
-        frame.it.__setstate__(tail)
-        return compare_values(frame, symbol, left, right)
-
-    return handler
-
-
-def compare_xc_jump_false(arg: tuple[Any, int, int, int]) -> Handler:
-    right, index, target, tail = arg
-    symbol = COMPARE_OPERATORS[index]
-    native = NATIVE_COMPARE[symbol]
-    wanted = type(right)
-    quick = wanted is int or wanted is float or wanted is str
-
-    def handler(frame: Frame, stack: list[Any], _: Any) -> Frame | None:
-        left = stack.pop()
-        if quick and type(left) is wanted:
-            if not native(left, right):
-                frame.it.__setstate__(target)
-            return None
-        frame.it.__setstate__(tail)
-        return compare_values(frame, symbol, left, right)
-
-    return handler
-
-
-def _compare_jump(when: bool) -> Maker:
-    def maker(arg: tuple[int, int, int]) -> Handler:
-        index, target, tail = arg
-        symbol = COMPARE_OPERATORS[index]
-        native = NATIVE_COMPARE[symbol]
-
-        def handler(frame: Frame, stack: list[Any], _: Any) -> Frame | None:
-            right = stack.pop()
-            left = stack.pop()
-            kind = type(left)
-            if (kind is int or kind is float or kind is str) and kind is type(right):
-                if native(left, right) is when:
-                    frame.it.__setstate__(target)
-                return None
-            frame.it.__setstate__(tail)
-            return compare_values(frame, symbol, left, right)
-
-        return handler
-
-    return maker
-
-
-compare_jump_false: Final = _compare_jump(False)
-compare_jump_true: Final = _compare_jump(True)
 
 
 # --- items
@@ -514,7 +222,7 @@ def subscr_ff(arg: tuple[int, int, None]) -> Handler:
         ):
             stack.append(obj[key])
             return None
-        _need(frame, stack, first, second)
+        need(frame, stack, first, second)
         return get_item(frame, obj, key)
 
     return handler
@@ -530,7 +238,7 @@ def subscr_fc(arg: tuple[int, Any, None]) -> Handler:
         if ((number and (kind is list or kind is tuple)) or (text and kind is dict)) and frame.policy is None:
             stack.append(obj[key])
             return None
-        _need(frame, stack, first)
+        need(frame, stack, first)
         return get_item(frame, obj, key)
 
     return handler
@@ -548,7 +256,7 @@ def subscr_xf(arg: tuple[int, None]) -> Handler:
         ):
             stack[-1] = obj[key]
             return None
-        _need(frame, stack, second)
+        need(frame, stack, second)
         return get_item(frame, stack.pop(), key)
 
     return handler

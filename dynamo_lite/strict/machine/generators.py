@@ -8,7 +8,6 @@ without recursion.
 
 from __future__ import annotations
 
-import sys
 import types
 import weakref
 from types import CodeType, CoroutineType, FunctionType, GeneratorType
@@ -116,6 +115,23 @@ def delegate_of(frame: GeneratorFrame) -> Any:
     return frame.stack[-1] if instruction[0] == "yield_sub" else None
 
 
+class _Raiser:
+    """Raises where C only reports: when it is dropped."""
+
+    __slots__ = ("error",)
+
+    def __init__(self, error: BaseException) -> None:
+        self.error = error
+
+    def __del__(self) -> None:
+        raise self.error
+
+
+def _report_unraisable(error: BaseException) -> None:
+    """Hands an exception that cannot be raised to ``sys.unraisablehook``, through C as CPython does."""
+    _Raiser(error)
+
+
 class _Returned:
     """What a delegate returned while an exception was thrown into it."""
 
@@ -136,7 +152,7 @@ def _throw_delegate(delegate: Any, error: BaseException) -> Routine:
             try:
                 close = yield getattr, (delegate, "close", None), None
             except BaseException as problem:
-                sys.unraisablehook(sys.UnraisableHookArgs((type(problem), problem, None, None, delegate)))
+                _report_unraisable(problem)
             if close is not None:
                 yield close, (), None
         raise error

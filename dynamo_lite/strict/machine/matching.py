@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any, Final
 
 from dynamo_lite.strict.machine.frame import Frame
-from dynamo_lite.strict.machine.operators import length
 from dynamo_lite.strict.machine.routine import Routine, call, start
 from dynamo_lite.strict.machine.slots import mro_of
+from dynamo_lite.strict.machine.truth import length
 
 # Py_TPFLAGS_SEQUENCE and Py_TPFLAGS_MAPPING; Python does not show them but through __flags__
 _SEQUENCE: Final = 1 << 5

@@ -19,7 +19,8 @@ def builtins_of(frame: Frame) -> Globals:
     if function is not None:
         return function.__builtins__  # type: ignore[no-any-return]
     value = frame.globals.get("__builtins__", builtins)
-    return _module_dict(value, "__dict__") if isinstance(value, ModuleType) else value
+    found: Globals = _module_dict(value, "__dict__") if isinstance(value, ModuleType) else value
+    return found
 
 
 def slot_name(frame: Frame, position: int) -> str:
@@ -58,7 +59,7 @@ def load_const(frame: Frame, stack: list[Any], value: Any) -> None:
 def unbound_local(frame: Frame, position: int) -> NameError:
     """The error for an unbound local slot, which CPython makes without ``name``."""
     error = unbound(frame, position)
-    error.name = None  # type: ignore[assignment]
+    error.name = None
     return error
 
 

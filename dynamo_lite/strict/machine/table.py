@@ -13,7 +13,9 @@ from dynamo_lite.strict.machine import (
     calls,
     coroutines,
     exceptions,
+    functions,
     fused,
+    fused_operators,
     generators,
     items,
     iteration,
@@ -21,11 +23,14 @@ from dynamo_lite.strict.machine import (
     modules,
     names,
     operators,
+    stores,
+    truth,
 )
 from dynamo_lite.strict.machine.code import HANDLERS, MAKERS
 
 _MODULES: Final[tuple[ModuleType, ...]] = (
-    names, attributes, items, operators, iteration, calls, generators, coroutines, exceptions, build, matching, modules,
+    names, attributes, stores, items, operators, truth, iteration, calls, functions, generators, coroutines, exceptions, build,
+    matching, modules,
 )  # fmt: skip
 
 
@@ -44,6 +49,7 @@ def _handler(op: str) -> Any:
 HANDLERS.update(
     {op: _handler(op) for op in INSTRUCTIONS if op not in ("binary_op", "compare", "compare_bool")}
 )
-MAKERS.update({op: vars(fused)[op] for op in FUSED})
+_MAKERS: Final = {**vars(fused_operators), **vars(fused)}
+MAKERS.update({op: _MAKERS[op] for op in FUSED})
 MAKERS["binary_op"] = operators.BINARY_HANDLERS.__getitem__
 MAKERS["compare"] = MAKERS["compare_bool"] = operators.COMPARE_HANDLERS.__getitem__

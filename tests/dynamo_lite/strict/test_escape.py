@@ -80,14 +80,19 @@ def reductions() -> Any:
     )  # fmt: skip
 
 
+def _difference(a: int, b: int) -> int:
+    return a - b
+
+
 def lazies() -> Any:
     return (
-        list(map(lambda x: x + 1, [1, 2])), list(filter(lambda x: x > 1, [1, 2])),
+        list(map(lambda x: x + 1, [1, 2])),  # noqa: C417
+        list(filter(lambda x: x > 1, [1, 2])),
         list(itertools.accumulate([1, 2, 3], lambda a, b: a * b)), list(itertools.starmap(lambda a, b: a + b, [(1, 2)])),
         [(k, list(g)) for k, g in itertools.groupby([1, 1, 2], key=lambda x: x % 2)],
         list(itertools.takewhile(lambda x: x < 2, [1, 2, 1])), list(itertools.dropwhile(lambda x: x < 2, [1, 2, 1])),
         list(iter(iter([1, 2, 0]).__next__, 0)), re.sub("a", lambda match: match.group() * 2, "banana"),
-        sorted([2, 1], key=functools.cmp_to_key(lambda a, b: a - b)),
+        sorted([2, 1], key=functools.cmp_to_key(_difference)),
     )  # fmt: skip
 
 
@@ -149,7 +154,7 @@ def classes() -> Any:
 
     return (
         Data(1, [2]).total(), Data(1, [2]) < Data(2, []), Kind.ONE.name, Kind(2).value, isinstance(5, Child),
-        Child(3).value, Child(1).described, Base.names, Point(1) + (2,),
+        Child(3).value, Child(1).described, Base.names, Point(1) + (2,),  # noqa: RUF005
     )  # fmt: skip
 
 
@@ -182,7 +187,7 @@ def test_benchmark_programs_do_not_escape(name: str) -> None:
 
 def test_the_detector_detects() -> None:
     def probe() -> str:
-        return "%s" % Item(1)  # C formats the operand itself
+        return "%s" % Item(1)  # noqa: UP031 C formats the operand itself
 
     run = interpret(probe)
     found: list[str] = []

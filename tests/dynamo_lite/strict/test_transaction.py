@@ -17,6 +17,7 @@ from dynamo_lite.strict.traced import location, run_traced
 from dynamo_lite.strict.transaction import Transaction, mutated
 
 COUNTER = 1
+ADDED: int
 VARIABLE: contextvars.ContextVar[int] = contextvars.ContextVar("VARIABLE", default=0)
 
 
@@ -62,6 +63,8 @@ class Recording(NullPolicy):
 
 class Slotted:
     __slots__ = ("filled", "late")
+    filled: int
+    late: int
 
     def __init__(self) -> None:
         self.filled = 1
@@ -74,6 +77,9 @@ class Plain:
         self.first = 1
         self.second = 2
         self._hidden = 3
+
+    third: int
+    extra: int
 
     @property
     def hidden(self) -> int:
@@ -132,15 +138,15 @@ def disturb(world: World, cell_setter: Any) -> int:
     world.numbers.append(3)
     world.plain.first = 10
     del world.plain.second
-    world.plain.third = 3  # type: ignore[attr-defined]
+    world.plain.third = 3
     world.plain.hidden = 8
-    world.plain.fourth = 4
+    setattr(world.plain, "fourth", 4)  # noqa: B010
     object.__setattr__(world.plain, "fifth", 5)
     world.plain.__dict__["sixth"] = 6
     world.slotted.filled = 2
     world.slotted.late = 3
     Plain.shared.append(2)
-    Plain.extra = 1  # type: ignore[attr-defined]
+    Plain.extra = 1
     fresh: dict[str, int] = {}
     fresh["a"] = 1
     fresh_list = [1]
@@ -248,7 +254,7 @@ class Refusal(Exception):
 
 
 class Refusing(NullPolicy):
-    uncatchable = (Refusal,)
+    uncatchable: tuple[type[BaseException], ...] = (Refusal,)
 
     def call_native(self, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], frame: Frame) -> Any:
         if fn is abs:
