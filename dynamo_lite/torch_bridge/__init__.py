@@ -4,7 +4,7 @@ import torch
 
 from dynamo_lite.library import register_library
 from dynamo_lite.lowering.access import TensorAccess, register_access
-from dynamo_lite.torch_bridge import custom, flow, pytrees
+from dynamo_lite.torch_bridge import custom, flow, pytrees, to_torch
 from dynamo_lite.torch_bridge.backend import Backend
 from dynamo_lite.torch_bridge.convert import describe
 from dynamo_lite.torch_bridge.library import Library
@@ -16,4 +16,4 @@ register_access(torch.Tensor, TensorAccess(describe, is_leaf=lambda tensor: tens
 register_library(Library())
 register_backend(Backend())
 
-assert custom and flow and pytrees
+assert custom and flow and pytrees and to_torch

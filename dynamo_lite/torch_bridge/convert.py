@@ -20,6 +20,7 @@ FORMATS: Final[Mapping[torch.memory_format, MemoryFormat]] = {
 }
 TORCH_FORMATS: Final = {ours: theirs for theirs, ours in FORMATS.items()}
 CPU: Final = torch.device("cpu")
+_DEVICES: Final[dict[torch.device, Device]] = {CPU: dtypes.CPU}
 
 
 class TorchSize(Size):
@@ -63,7 +64,10 @@ def dtype_of(dtype: torch.dtype) -> DType:
 
 def device_of(device: torch.device) -> Device:
     """Our name of a device."""
-    return dtypes.CPU if device == CPU else Device(device.type, device.index)
+    found = _DEVICES.get(device)
+    if found is None:
+        found = _DEVICES[device] = Device(device.type, device.index)
+    return found
 
 
 def torch_device(device: Device) -> torch.device:

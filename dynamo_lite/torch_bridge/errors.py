@@ -34,3 +34,10 @@ AUTOCAST: Final = declare(
     hint="cast in the model with .to(dtype), or switch autocast off around it",
     about="torch.autocast(enabled=True) around or inside a model under export.",
 )
+NO_EXAMPLE: Final = declare(
+    "no-example",
+    UnsupportedError,
+    "the program holds no example inputs, and PyTorch's exporter needs some",
+    hint="call to_torch() on the program that export returned, before it is saved",
+    about="to_torch() of a program that was loaded from a file.",
+)

@@ -92,16 +92,21 @@ def _size(sizes: Any = ()) -> Any:
     return TorchSize(sizes)
 
 
-def _refused(name: str, reason: str, hint: str) -> Callable[..., NoReturn]:
-    def refuse(*args: Any, **kwargs: Any) -> NoReturn:
-        raise CALL_REFUSED(name=name, reason=reason, hint_text=hint, location=where())
+def refuse_seeding(name: str) -> NoReturn:
+    """Refuses what would change the state of a random generator."""
+    raise CALL_REFUSED(
+        name=name,
+        reason="changes the state of the random generator",
+        hint_text="seed outside forward",
+        location=where(),
+    )
 
-    return refuse
+
+def _seeding(name: str) -> Callable[..., NoReturn]:
+    return lambda *args, **kwargs: refuse_seeding(name)
 
 
 for _name in ("manual_seed", "seed", "set_rng_state"):
-    answers(getattr(torch, _name))(
-        _refused(f"torch.{_name}", "changes the state of the random generator", "seed outside forward")
-    )
+    answers(getattr(torch, _name))(_seeding(f"torch.{_name}"))
 PATCHED.append((torch.utils.checkpoint, "checkpoint", _checkpoint))
 PATCHED.append((torch, "set_autocast_enabled", _set_autocast_enabled))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import functools
 from types import (
     BuiltinFunctionType,
     CodeType,
@@ -29,6 +30,7 @@ from dynamo_lite.torch_bridge import numbers
 from dynamo_lite.torch_bridge.answers import _KEPT as _ANSWERED
 from dynamo_lite.torch_bridge.answers import ANSWERS, answer_shapes
 from dynamo_lite.torch_bridge.errors import C_FUNCTION_REFUSED
+from dynamo_lite.torch_bridge.flow import refuse_seeding
 from dynamo_lite.torch_bridge.leaves import _KEPT, BY_ATTRIBUTE, LEAVES
 from dynamo_lite.trace.tracer import Tracer
 from solver.sym import SymNumber
@@ -36,6 +38,8 @@ from solver.sym import SymNumber
 _OPAQUE: Final = {id(found.__code__) for found in (*_KEPT, *_ANSWERED) if type(found) is FunctionType}
 # Machinery that looks operators up: called natively, and never with a tensor.
 _NATIVE_FILES: Final = ("/torch/_ops.py",)
+# Wrappers that keep TorchDynamo away from a function: the function itself is what is interpreted.
+_WRAPPER_FILES: Final = ("/torch/_compile.py", "/torch/_dynamo/eval_frame.py")
 _NO_OVERRIDES: Final = frozenset(
     id(getattr(torch._C, name))
     for name in ("_has_torch_function", "_has_torch_function_unary", "_has_torch_function_variadic")
@@ -48,6 +52,7 @@ _BY_IDENTITY: Final = frozenset(
         builtins.all, builtins.any, builtins.sorted,
     }
 )  # fmt: skip
+_RESEEDS: Final = frozenset({"manual_seed", "seed", "set_state"})
 _VALUES: Final = frozenset({int, float, bool, complex, str, bytes, range, slice})
 # Attributes of a real tensor that compute: a view of a parameter is an operator of the program.
 _COMPUTED: Final = ("T", "mT", "mH", "H", "data", "real", "imag")
@@ -65,7 +70,7 @@ class TorchPolicy(TracePolicy):
         )
 
     def opaque(self, code: CodeType) -> bool:
-        return id(code) in _OPAQUE or code.co_filename.endswith(_NATIVE_FILES) or super().opaque(code)
+        return id(code) in _OPAQUE or code.co_filename.endswith(_NATIVE_FILES + _WRAPPER_FILES) or super().opaque(code)
 
     def call_native(self, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], frame: Frame) -> Any:
         identity = id(fn)
@@ -84,6 +89,8 @@ class TorchPolicy(TracePolicy):
             owner = fn.__self__
             if type(owner) in self.tensors:
                 return self._method(fn, type(owner), args, kwargs)
+            if type(owner) is torch.Generator and fn.__name__ in _RESEEDS:
+                refuse_seeding(f"torch.Generator.{fn.__name__}")
             module = _module_of(fn)
             if module.startswith("torch"):
                 self._refuse_tensors(fn, module, args, kwargs)
@@ -94,6 +101,8 @@ class TorchPolicy(TracePolicy):
                 self._refuse_tensors(fn, fn.__objclass__.__module__, args, kwargs)
         elif fn in _VALUES if kind is type else False:
             args = self._without_data(args)
+        elif kind is FunctionType and fn.__code__.co_filename.endswith(_WRAPPER_FILES):
+            return self._unwrapped(fn, args, kwargs, frame)
         elif kind is FunctionType and fn.__code__.co_filename.endswith(_NATIVE_FILES):
             self._refuse_tensors(fn, fn.__module__, args, kwargs)
         elif issubclass(kind, type) and (fn.__module__ or "").startswith("torch"):
@@ -101,6 +110,14 @@ class TorchPolicy(TracePolicy):
             if issubclass(fn, torch.Tensor):
                 raise C_FUNCTION_REFUSED(name=f"{fn.__module__}.{fn.__name__}()", location=user_location())
         return super().call_native(fn, args, kwargs, frame)
+
+    def _unwrapped(self, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], frame: Frame) -> Any:
+        inner = getattr(fn, "_torchdynamo_orig_callable", None) or getattr(fn, "__wrapped__", None)
+        if inner is None:
+            raise C_FUNCTION_REFUSED(name=f"{fn.__module__}.{fn.__qualname__}", location=user_location())
+        if id(inner) in LEAVES or id(inner) in ANSWERS:
+            return self.call_native(inner, args, kwargs, frame)
+        return self.tracer.invoke(functools.partial(inner, **kwargs) if kwargs else inner, args)
 
     def _method(self, fn: Any, owner: type, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """A C method bound to a real tensor: the method of its class, found as attribute look-up finds it."""

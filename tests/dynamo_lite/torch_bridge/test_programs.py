@@ -122,13 +122,22 @@ def autocast_off(self: Any, x: Any) -> Any:
         return self.lin(x.float())
 
 
+@torch.compiler.disable
+def hidden_from_dynamo(x: Any, by: float = 1.0) -> Any:
+    return x.cos() * by
+
+
+def unwrapped(self: Any, x: Any) -> Any:
+    return hidden_from_dynamo(x, by=2.0)
+
+
 def parametrised(self: Any, x: Any) -> Any:
     return self.normed(x)
 
 
 PROGRAMS = (
     grad_modes, metadata, named_results, in_place, computed_views, recomputed, random_draws, chosen, stated, read_scalar,
-    constants, autocast_off, parametrised,
+    constants, autocast_off, parametrised, unwrapped,
 )  # fmt: skip
 
 

@@ -1,0 +1,133 @@
+"""``program.to_torch()``: a real ``torch.export.ExportedProgram``, for the tools that take one.
+
+This is the one place that asks PyTorch's exporter for something: a module that runs our graph on PyTorch's kernels is
+exported by it, dimensions that our contract leaves open being open there too. Names of parameters, buffers and arguments are ours.
+"""
+
+from __future__ import annotations
+
+import keyword
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import torch
+from torch import nn
+from torch.export import Dim, ShapesCollection
+
+from dynamo_lite.torch_bridge.backend import Backend
+from dynamo_lite.torch_bridge.errors import NO_EXAMPLE
+from fx_ir.contract import TensorLeaf
+from fx_ir.executor import _Writer
+from fx_ir.higher_order import HigherOrderOperator
+from fx_ir.node import Node
+from fx_ir.ops.registry import Operator
+from fx_ir.program import TORCH_BRIDGE, ExportedProgram
+from fx_ir.purity import branch_modules
+from fx_ir.pytree import tree_flatten
+from fx_ir.runner import make_plan
+from solver.expr import IntExpr
+
+
+class _TraceableWriter(_Writer):
+    """Writes a graph for PyTorch's tracer: what decides on data is said with PyTorch's own operators."""
+
+    def call(self, node: Node) -> Iterator[str]:
+        target = node.target
+        if isinstance(target, Operator) and target.name == "_assert_scalar":
+            yield f"{self.bind(torch._check, 'check')}({self.argument(node.args[0])})"
+        elif isinstance(target, HigherOrderOperator) and target.name == "cond":
+            predicate, _, _, operands = node.args
+            branches = ", ".join(self.function(branch, "branch") for branch in branch_modules(node))
+            cond = self.bind(torch.ops.higher_order.cond, "cond")
+            yield f"{node.name} = {cond}({self.argument(predicate)}, {branches}, {self.argument(operands)})"
+        else:
+            yield from super().call(node)
+
+
+def _compiled(program: ExportedProgram) -> Callable[..., Any]:
+    writer = _TraceableWriter(Backend())
+    name = writer.function(program.graph_module, "forward")
+    exec(compile("\n".join(writer.lines), "<program for torch>", "exec"), writer.namespace)
+    run: Callable[..., Any] = writer.namespace[name]
+    return run
+
+
+class Runner(nn.Module):
+    """Runs a program's graph; parameters and buffers live under their own names, updates are written in place."""
+
+    def __init__(self, program: ExportedProgram) -> None:
+        super().__init__()
+        self.plan = make_plan(program)
+        self.compiled = _compiled(program)
+        parameters = set(program.graph_signature.parameters)
+        state = {**program.state_dict, **program.constants}
+        for name in dict.fromkeys([*state, *self.plan.state]):
+            self._place(name, state[name], name in parameters, name in program.state_dict)
+
+    def _place(self, name: str, tensor: Any, is_parameter: bool, persistent: bool) -> None:
+        path, _, leaf = name.rpartition(".")
+        owner: nn.Module = self
+        for part in path.split(".") if path else ():
+            if part not in owner._modules:
+                owner.add_module(part, nn.Module())
+            owner = owner._modules[part]
+        if is_parameter:
+            owner.register_parameter(leaf, tensor)
+        else:
+            owner.register_buffer(leaf, tensor.detach(), persistent=persistent)
+
+    def _held(self, name: str) -> Any:
+        path, _, leaf = name.rpartition(".")
+        return getattr(self.get_submodule(path), leaf)
+
+    def call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The program on these arguments."""
+        leaves, _ = tree_flatten((args, kwargs))
+        state = [self._held(name) for name in self.plan.state]
+        results = self.compiled(*state, *leaves)
+        count = len(self.plan.updates)
+        for update, value in zip(self.plan.updates, results, strict=False):
+            target = leaves[update.target] if isinstance(update.target, int) else self._held(update.target)
+            target.copy_(value)
+        return self.plan.rebuild(list(results[count:]))
+
+
+def _with_signature(names: tuple[str, ...], keywords: tuple[str, ...]) -> type[Runner]:
+    """A runner whose ``forward`` has the program's own argument names."""
+    taken = [
+        name if name.isidentifier() and not keyword.iskeyword(name) else f"arg_{i}"
+        for i, name in enumerate(names)
+    ]
+    head = ", ".join(["self", *taken, *(["*", *keywords] if keywords else [])])
+    named = ", ".join(f"{name!r}: {name}" for name in keywords)
+    scope: dict[str, Any] = {}
+    exec(
+        f"def forward({head}):\n    return self.call(({''.join(f'{name}, ' for name in taken)}), {{{named}}})",
+        scope,
+    )
+    forward: Callable[..., Any] = scope["forward"]
+    return type("Program", (Runner,), {"forward": forward})
+
+
+def to_torch(program: ExportedProgram) -> Any:
+    """The program as PyTorch's. Raises ``no-example`` for one without example inputs, and what PyTorch's exporter raises."""
+    if program.example_inputs is None:
+        raise NO_EXAMPLE()
+    args, kwargs = program.example_inputs
+    runner = _with_signature(tuple(program.contract.arg_names), tuple(kwargs))(program)
+    shapes = ShapesCollection()
+    leaves, _ = tree_flatten((args, kwargs))
+    for leaf, value in zip(program.contract.leaves, leaves, strict=True):
+        open_dims = (
+            {dim: Dim.AUTO for dim, size in enumerate(leaf.dims) if isinstance(size, IntExpr)}
+            if isinstance(leaf, TensorLeaf)
+            else {}
+        )
+        if open_dims:
+            shapes[value] = open_dims
+    given = shapes.dynamic_shapes(runner, tuple(args), dict(kwargs)) if len(shapes) else None
+    with torch.enable_grad():
+        return torch.export.export(runner, tuple(args), dict(kwargs), dynamic_shapes=given, strict=False)
+
+
+TORCH_BRIDGE["to_torch"] = to_torch

@@ -1,0 +1,116 @@
+"""What a program of PyTorch's goes on to: files, PyTorch's own exported programs, proofs of theirs, comparisons, the decorator."""
+
+from __future__ import annotations
+
+import copy
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+from torch.export import Dim
+
+import dynamo_lite as dl
+from dynamo_lite.torch_bridge.obligations import problem_of
+from solver.readers import load
+from tests.dynamo_lite.torch_bridge.support import assert_equals_eager, assert_same, module
+
+
+def network() -> Any:
+    return nn.Sequential(nn.Linear(4, 8), nn.BatchNorm1d(8), nn.ReLU(), nn.Linear(8, 4))
+
+
+def stated(self: Any, x: Any, n: Any) -> Any:
+    k = n.item()
+    torch._check(k >= 1)
+    torch._check(k <= x.shape[0])
+    return x[:k].sum(0)
+
+
+def chosen(self: Any, x: Any) -> Any:
+    return torch.cond(x.sum() > 0, lambda x: self.lin(x), lambda x: x.sin(), (x,))
+
+
+def test_a_file_holds_the_program(tmp_path: Path) -> None:
+    model = network()
+    program = dl.export(model, (torch.randn(3, 4),), dynamic_shapes=[{0: Dim("b", min=2)}], strict=True)
+    dl.save(program, tmp_path / "program.dlp")
+    loaded = dl.load(tmp_path / "program.dlp")
+    assert_equals_eager(model, loaded, (torch.randn(6, 4),))
+    assert all(isinstance(loaded.state_dict[name], nn.Parameter) for name, _ in model.named_parameters())
+
+
+@pytest.mark.parametrize("strict", [False, True])
+def test_to_torch(strict: bool) -> None:
+    model, x = network(), torch.randn(3, 4)
+    program = dl.export(model, (x,), dynamic_shapes=[{0: Dim("b", min=2)}], strict=strict)
+    real = program.to_torch()
+    assert isinstance(real, torch.export.ExportedProgram)
+    assert set(real.state_dict) == set(model.state_dict())
+    eager, runner = copy.deepcopy(model), real.module()
+    for rows in (3, 7):
+        given = torch.randn(rows, 4)
+        assert_same(eager(given), runner(given))
+    assert torch.equal(eager[1].running_mean, runner.state_dict()["1.running_mean"])
+
+
+@pytest.mark.parametrize(
+    ("forward", "args"),
+    [(stated, (torch.randn(5, 4), torch.tensor(3))), (chosen, (torch.randn(5, 4),))],
+    ids=["assertions", "branches"],
+)
+def test_to_torch_keeps_what_depends_on_data(forward: Any, args: Any) -> None:
+    model = module(forward)
+    real = dl.export(model, args, strict=True).to_torch()
+    assert_same(model(*args), real.module()(*args))
+
+
+def test_obligations_of_a_live_program_are_those_of_its_file(tmp_path: Path) -> None:
+    model = module(lambda self, x: self.lin(x).reshape(x.shape[0] // 2, 2, 4))
+    real = torch.export.export(model, (torch.randn(6, 4),), dynamic_shapes=[{0: 2 * Dim("half", max=50)}])
+    torch.export.save(real, str(tmp_path / "program.pt2"))
+    ((written,), _) = load(tmp_path / "program.pt2")
+    live = problem_of(real)
+    assert [str(guard.expr) for guard in live.guards] == [str(guard.expr) for guard in written.guards]
+    assert live.symbols == written.symbols
+    assert dl.verify(real).status in ("proved", "refuted", "unknown")
+
+
+def test_compare_runs_all_four_modes() -> None:
+    comparison = dl.compare(network(), (torch.randn(3, 4),), dynamic_shapes=[{0: dl.Dim("b", min=2)}])
+    assert comparison.equal
+    assert [side.error for side in comparison.sides] == [None] * 4
+    assert [side.name for side in comparison.sides[2:]] == ["torch strict", "torch non-strict"]
+
+
+class Decorated(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.lin = nn.Linear(4, 4)
+        self.scale = 2.0
+
+    @dl.exported(dynamic_shapes={"x": {0: dl.Dim("b")}})
+    def forward(self, x: Any) -> Any:
+        return self.lin(x) * self.scale
+
+
+def plain(model: Any, x: Any) -> Any:
+    return model.lin(x) * model.scale
+
+
+def test_decorated_module_is_live() -> None:
+    model = Decorated()
+    x = torch.randn(3, 4)
+    assert torch.equal(model(x), plain(model, x))
+    model.load_state_dict({"lin.weight": torch.ones(4, 4), "lin.bias": torch.zeros(4)})
+    assert torch.equal(model(x), plain(model, x))
+    torch.optim.SGD(model.parameters(), lr=0.1)
+    expected = torch.autograd.grad(plain(model, x).sum(), model.lin.weight)[0]
+    assert torch.equal(torch.autograd.grad(model(x).sum(), model.lin.weight)[0], expected)
+    model.scale = 3.0
+    with pytest.raises(dl.GuardError):
+        model(x)
+    model.scale = 2.0
+    with pytest.raises(dl.GuardError):
+        model.double()(x.double())
