@@ -4,7 +4,9 @@
 
 A program is a list of steps over a pool of tensors: views, in-place operators, reductions, arithmetic on sizes, branches on
 sizes. Both dimensions of the inputs are dynamic and inferred, so that every guard joins the contract. At each size, inside the contract
-or not, the exported program either refuses the input by GuardError or computes what eager computes, inputs included.
+or not, the exported program either refuses the input by GuardError or computes what eager computes, inputs included. Then the
+program is captured with named dimensions: if the guards are proved, it must be right at every promised size, and refuse none
+(what eager itself refuses, as the maximum of nothing, aside).
 """
 
 from __future__ import annotations
@@ -30,6 +32,7 @@ from tests.exporting import copied, guards, module, numbers
 Step = tuple[int, int, int, int, int]  # template, two operands, two small numbers
 EXAMPLE: Final = (3, 5)
 SIZES: Final = ((3, 5), (1, 1), (2, 4), (6, 3), (4, 4), (5, 8), (0, 5))
+PROMISED: Final = ((1, 1), (8, 8), (1, 8), (8, 1), (2, 7), (5, 2))
 DEPTH: Final = 8
 
 # {a} and {b} are operands, {i} and {j} small numbers (as dimensions they may be out of range: such a step is left out).
@@ -99,6 +102,7 @@ class Outcome:
     kind: str
     compared: int = 0
     guarded: int = 0
+    refuted: bool = False
 
 
 def check(steps: Sequence[Step]) -> Outcome:
@@ -127,7 +131,23 @@ def check(steps: Sequence[Step]) -> Outcome:
     for size in SIZES:
         compare(strict_one.module(), forward, size, shown, outcome)
     assert outcome.compared, f"the example itself is refused:\n{shown}"
+    check_promise(forward, shown, outcome)
     return outcome
+
+
+def check_promise(forward: Callable[..., Any], shown: str, outcome: Outcome) -> None:
+    """With named dimensions what is accepted is proved: the program runs at every size in range and is right."""
+    rows, columns = dl.Dim("rows", min=1, max=8), dl.Dim("columns", min=1, max=8)
+    shapes = {"x": {0: rows, 1: columns}, "y": {0: rows, 1: columns}}
+    try:
+        program = dl.export(module(forward), inputs(EXAMPLE), dynamic_shapes=shapes, strict=True)
+    except dl.ConstraintViolationError:
+        outcome.refuted = True
+        return
+    promised = Outcome("promised")
+    for size in PROMISED:
+        compare(program.module(), forward, size, shown, promised)
+        assert not promised.guarded, f"{size} is promised and refused:\n{shown}"
 
 
 def compare(
@@ -145,7 +165,6 @@ def compare(
         try:
             forward(*theirs)
         except Exception:
-            outcome.guarded += 1
             return
         raise AssertionError(f"the program refuses {size}, eager does not ({error}):\n{shown}") from error
     try:
@@ -183,7 +202,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--stop", type=int, default=20, help="failures after which to stop")
     options = parser.parse_args(arguments)
     counts: Counter[str] = Counter()
-    compared = guarded = failures = 0
+    compared = guarded = refuted = failures = 0
     begun = time.monotonic()
     for number in range(options.seed, options.seed + options.count):
         try:
@@ -195,10 +214,12 @@ def main(arguments: Sequence[str]) -> int:
                 break
             continue
         counts[outcome.kind] += 1
+        refuted += outcome.refuted
         compared += outcome.compared
         guarded += outcome.guarded
     for kind, count in counts.most_common():
         print(f"{count:7} {kind}")
+    print(f"{refuted:7} with named dimensions refuted, the others right at every promised size")
     print(f"{compared} runs compared, {guarded} inputs refused, {failures} failures", end=", ")
     print(f"{time.monotonic() - begun:.0f} s")
     return 1 if failures else 0

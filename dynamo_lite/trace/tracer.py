@@ -7,6 +7,7 @@ In-place operators and views are functionalised on the way (``fx_ir.functionaliz
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from operator import getitem
 from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
@@ -21,7 +22,7 @@ from fx_ir import functionalize
 from fx_ir.contract import Distinct
 from fx_ir.functionalize import Alias
 from fx_ir.meta import TensorMeta
-from fx_ir.node import Node
+from fx_ir.node import Node, map_nodes
 from fx_ir.ops.registry import OPS, Operator, find, infer, is_tensor
 from fx_ir.ops.reshape import refuse_write
 from solver.errors import Location
@@ -43,6 +44,10 @@ Locate = Callable[[], Location | None]
 def nowhere() -> Location | None:
     """The location before a front end says better."""
     return None
+
+
+def _val(node: Node) -> Any:
+    return node.meta["val"]
 
 
 class Tracer:
@@ -69,6 +74,9 @@ class Tracer:
         self.naming = Naming()
         self._fake_class = library.fake_class
         self._written: Alias | None = None  # the view that is being written
+        self._relaid = (
+            False  # an operand's value in the graph lies otherwise in memory than the user's tensor
+        )
         self._fresh: list[tuple[str, Any]] = []
         # How Python functions given to control-flow operators are run; a front end that does not run Python natively replaces it.
         self.invoke: Callable[[Callable[..., Any], tuple[Any, ...]], Any] = lambda function, args: function(
@@ -193,6 +201,7 @@ class Tracer:
         parents: list[FakeTensor] = []
         metas: list[Any] = []
         values: list[Any] = []
+        self._relaid = False
         for arg in args:
             if type(arg) in _PLAIN:
                 metas.append(arg)
@@ -215,7 +224,17 @@ class Tracer:
         finally:
             env.origin = before
         short, keywords = op.without_defaults(tuple(values), keyword_values)
-        node = self.level.graph.call_function(op, short, keywords, meta=self.node_meta(result))
+        recorded = result
+        if self._relaid and not self._fresh:
+            # What users are told keeps the layout that eager has; the graph's values are described as they lie there.
+            held = [map_nodes(value, _val) for value in values]
+            named = {name: map_nodes(value, _val) for name, value in keyword_values.items()}
+            with suppress(
+                RuntimeError
+            ):  # a view that eager has and this layout has not: kernels make it all the same
+                recorded = infer(op, tuple(held), named, modes.grad_enabled())
+            result = result if type(result) is TensorMeta else recorded
+        node = self.level.graph.call_function(op, short, keywords, meta=self.node_meta(recorded))
         if self._fresh:
             self._define_fresh(result, node)
         if type(result) is TensorMeta:
@@ -231,7 +250,11 @@ class Tracer:
             return arg, arg
         if issubclass(kind, FakeTensor):
             parents.append(arg)
-            return self._own(arg).meta, self.node_of(arg)
+            meta, node = self._own(arg).meta, self.node_of(arg)
+            held = node.meta["val"]
+            if held is not meta and not (held.is_plain and meta.is_plain):
+                self._relaid = True
+            return meta, node
         if issubclass(kind, _SYMBOLIC):
             return arg, self.level.sizes.of(arg.expr)
         if issubclass(kind, (list, tuple)):
