@@ -9,6 +9,7 @@ from types import CellType, CodeType, ModuleType, TracebackType
 from typing import Any
 
 from dynamo_lite.strict.builtins.registry import replaces, replaces_directly
+from dynamo_lite.strict.decode.versions import EXEC_TAKES_KEYWORDS
 from dynamo_lite.strict.machine.calls import CALLERS, Kwargs, native
 from dynamo_lite.strict.machine.code import code_for
 from dynamo_lite.strict.machine.frame import Frame, new_frame
@@ -93,13 +94,19 @@ def _dir(frame: Frame, obj: Any) -> Routine:
 @replaces(builtins.exec)
 def exec_(frame: Frame, source: Any, globals: Any = None, locals: Any = None, /, **kwargs: Any) -> Routine:
     closure = kwargs.pop("closure", None)
+    if EXEC_TAKES_KEYWORDS:
+        globals, locals = kwargs.pop("globals", globals), kwargs.pop("locals", locals)
     if kwargs:
         raise TypeError(f"exec() got an unexpected keyword argument '{next(iter(kwargs))}'")
     yield from _execute(frame, source, globals, locals, closure, "exec")
 
 
 @replaces(builtins.eval)
-def eval_(frame: Frame, source: Any, globals: Any = None, locals: Any = None, /) -> Routine:
+def eval_(frame: Frame, source: Any, globals: Any = None, locals: Any = None, /, **kwargs: Any) -> Routine:
+    if EXEC_TAKES_KEYWORDS:
+        globals, locals = kwargs.pop("globals", globals), kwargs.pop("locals", locals)
+    if kwargs:
+        raise TypeError("eval() takes no keyword arguments")
     return (yield from _execute(frame, source, globals, locals, None, "eval"))
 
 
@@ -137,6 +144,23 @@ def _execute(frame: Frame, source: Any, namespace: Any, local: Any, closure: Any
         namespace["__builtins__"] = builtins.__dict__
     sys.audit("exec", source)
     return (yield _RUN_CODE, (source, namespace, local, closure), None)
+
+
+@replaces_directly(builtins.compile)
+def compile_(frame: Frame, args: tuple[Any, ...], kwargs: Kwargs) -> Frame | None:
+    """``compile``: C takes the future statements in force from the real caller; here they are the interpreted one's."""
+    given = dict(kwargs or {})
+    inherit = not (args[4] if len(args) > 4 else given.get("dont_inherit", False))
+    where = user_frame(frame)
+    if inherit and where.code is not None and len(args) >= 3:
+        flags = args[3] if len(args) > 3 else given.get("flags", 0)
+        if isinstance(flags, int):
+            given["flags"] = flags | (where.code.flags & _INHERITED)
+            given["dont_inherit"] = True
+            if len(args) > 5:
+                given["optimize"] = args[5]
+            return native(frame, compile, args[:3], given)
+    return native(frame, compile, args, kwargs)
 
 
 _INHERITED = 0x1FF0000 | 0x1000000
