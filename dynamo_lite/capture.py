@@ -131,10 +131,13 @@ class Capture:
         else:
             from dynamo_lite import nonstrict as front_end
         try:
+            run: Run
             if self.strict:
-                return front_end.run(tracer, self.module, self.forward, self.target, args, kwargs)
-            call = lambda: self.library.run_native(tracer, self.target, args, kwargs)  # noqa: E731
-            return front_end.run(tracer, self.module, self.forward, call)
+                run = front_end.run(tracer, self.module, self.forward, self.target, args, kwargs)
+            else:
+                call = lambda: self.library.run_native(tracer, self.target, args, kwargs)  # noqa: E731
+                run = front_end.run(tracer, self.module, self.forward, call)
+            return run
         except ExportError:
             raise
         except Exception as error:

@@ -91,6 +91,10 @@ class LiveProgram:
         signature = program.graph_signature
         parameters, constants = set(signature.parameters), set(signature.lifted_tensor_constants)
         body: list[str] = []
+        attribute = getattr(self._backend, "native_attribute", None)
+        native = "unwrap(held)" if attribute is None else f"held.{attribute}"
+        # A tensor that is its own native value may have changed under the same identity.
+        again = " or t{0} is held" if attribute is None else ""
         values: dict[str, Any] = {"unwrap": unwrap, "seen": [None] * len(self._plan.state)}
         for index, name in enumerate(self._plan.state):
             if name in constants:
@@ -103,8 +107,8 @@ class LiveProgram:
             values[f"check{index}"] = self._check_of(name)
             body += [
                 f"held = r{index}[{leaf!r}]",
-                f"t{index} = unwrap(held)",
-                f"if t{index} is not seen[{index}] or t{index} is held: check{index}(held); seen[{index}] = t{index}",
+                f"t{index} = {native}",
+                f"if t{index} is not seen[{index}]{again.format(index)}: check{index}(held); seen[{index}] = t{index}",
             ]
         names = [f"t{index}" for index in range(len(self._plan.state))]
         lines = [*body, f"return [{', '.join(names)}]"]

@@ -104,6 +104,7 @@ class Backend:
     """Runs programs on NumPy kernels over this library's tensors."""
 
     name = "torchlite"
+    native_attribute = "_array"  # where unwrap finds the native value
 
     def is_tensor(self, obj: object) -> bool:
         return isinstance(obj, Tensor) and not is_fake(obj)

@@ -111,7 +111,7 @@ def test_formatting_and_metaclasses() -> None:
         assert f"{3.14159:>8.3f}|{'ab':^6}|{255:#x}" == "   3.142|  ab  |0xff"
         assert str(Shown()) == "seven77"
         assert f"{Shown():xy}" == "xyxy"
-        assert Made(1, 2) == ("made", 1, 2)  # type: ignore[comparison-overlap]
+        assert Made(1, 2) == ("made", 1, 2)  # type: ignore[call-arg, comparison-overlap]
         assert isinstance(42, Made)
         assert not isinstance(41, Made)
         return x + len(str(Shown()))
@@ -154,7 +154,8 @@ def test_classes_defined_in_forward() -> None:
         pair, point = Pair(x), Point(x)
         pair.c.append(7)
         assert Colour(5) is Colour.BLUE
-        assert pair == Pair(x, 2, [7])
+        assert Pair(1, 2, [7]) == Pair(1, 2, [7])
+        assert (pair.b, pair.c) == (2, [7])
         return pair.a * pair.b + point.u * point.v + Colour.BLUE.value + Derived().scale() + pair.c[0]
 
     for program in both(forward, (numbers(3),)):

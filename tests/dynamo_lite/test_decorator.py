@@ -252,7 +252,7 @@ class Child(nn.Module):
 class Parent(nn.Module):
     def __init__(self) -> None:
         super().__init__()
-        self.child = Child()
+        self.child: Any = Child()
 
     def forward(self, x: Any) -> Any:
         return self.child(x) + self.child.forward(x) + 1
@@ -260,7 +260,7 @@ class Parent(nn.Module):
 
 def test_bare_decorator() -> None:
     """M3, M5: without parentheses; strict is the decorator's default."""
-    child = Child()
+    child: Any = Child()
     x = numbers(3, seed=1)
     assert arrays(child(x)) == arrays(x * child.weight)
     assert Child.__dict__["forward"].strict is True
@@ -295,19 +295,19 @@ def test_decorated_class() -> None:
         def amount(self) -> int:
             return 1
 
-    class Other(Model):  # type: ignore[valid-type, misc]
+    class Other(Model):
         def amount(self) -> int:
             return 2
 
     for kind, expected in ((Model, 1), (Other, 2)):
-        model = kind()
+        model: Any = kind()
         assert arrays(model(numbers(3))) == arrays(numbers(3) + expected)
         assert text(model.forward.exported_program()) == [f"add = aten.add.Tensor(x, {expected})"]
 
 
 def test_hooks_outside_forward_run() -> None:
     """Hooks on the decorated module itself run as usual, around the program."""
-    child = Child()
+    child: Any = Child()
     seen: list[str] = []
     child.register_forward_hook(lambda module, args, result: seen.append("after"))
     child.register_forward_pre_hook(lambda module, args: seen.append("before"))
@@ -318,7 +318,7 @@ def test_hooks_outside_forward_run() -> None:
 
 def test_programs_do_not_keep_their_module() -> None:
     """A module with programs is collected when nobody holds it; copies begin without programs."""
-    child = Child()
+    child: Any = Child()
     child(numbers(3))
     twin = copy.deepcopy(child)
     assert twin.forward.exported_programs() == []
@@ -330,7 +330,7 @@ def test_programs_do_not_keep_their_module() -> None:
 
 def test_threads() -> None:
     """A program without state updates may be called from several threads; one with updates says so."""
-    child = Child()
+    child: Any = Child()
     x = numbers(3, seed=1)
     expected = arrays(x * child.weight)
     wrong: list[Any] = []
@@ -426,7 +426,7 @@ def test_errors_while_capturing(strict: bool) -> None:
         def forward(self, x: Any) -> Any:
             return x + 1 if x.sum() > 0 else self.missing
 
-    model = Model()
+    model: Any = Model()
     for _ in range(2):
         with pytest.raises(dl.DataDependentError):
             model(numbers(3))
@@ -435,7 +435,7 @@ def test_errors_while_capturing(strict: bool) -> None:
 
 def test_first_calls_from_several_threads() -> None:
     """Threads that make the first call together end with one program."""
-    child = Child()
+    child: Any = Child()
     x = numbers(3, seed=1)
     barrier = threading.Barrier(4)
     results: list[Any] = []

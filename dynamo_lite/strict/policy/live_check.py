@@ -165,7 +165,10 @@ class _Bound(_Writer):
             owner = self.owner(read.origin)
             if type(self.object_of(read.origin)) is tuple:
                 continue
-            special = read.meaning in ("length", "type", "keys")
+            if read.meaning == "keys":  # each of them is looked up anyway
+                self.lines.append(f"if len({owner}) != {len(read.value)}: return False")
+                continue
+            special = read.meaning in ("length", "type")
             found = "" if special else self.read(read.origin, read.kind, read.step)
             test = self.differs(read, owner, found)
             if test:
