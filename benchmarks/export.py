@@ -20,10 +20,11 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "examples" / "semantic_search"))
 
+from encoder import SHAPES, Config, SentenceEncoder
+
 import dynamo_lite.torchlite as torch
 from dynamo_lite.capture import Capture, library_for
 from dynamo_lite.live import LiveProgram
-from encoder import SHAPES, Config, SentenceEncoder
 from fx_ir.executor import compile_graph
 from fx_ir.program import ExportedProgram
 
@@ -88,7 +89,13 @@ def run_times() -> None:
     given = [backend.unwrap(ids), backend.unwrap(mask)]
     pairs = []
     for _ in range(10):
-        pairs.append([seconds(lambda: forward(ids, mask)), seconds(lambda: module(ids, mask)), seconds(lambda: by_hand(*natives, *given))])
+        pairs.append(
+            [
+                seconds(lambda: forward(ids, mask)),
+                seconds(lambda: module(ids, mask)),
+                seconds(lambda: by_hand(*natives, *given)),
+            ]
+        )
     eager, exported, kernels = (statistics.median(column) for column in zip(*pairs, strict=True))
     print("run, 8 x 32")
     show("eager", eager)
@@ -114,7 +121,9 @@ def call_checks() -> None:
     for _ in range(count):
         live.prepare(model, (ids, mask), {})
     each = (time.perf_counter() - start) / count
-    print(f"decorated call: contract, state and {len(live.program.assumptions)} assumptions checked in {each * 1e6:.1f} us")
+    print(
+        f"decorated call: contract, state and {len(live.program.assumptions)} assumptions checked in {each * 1e6:.1f} us"
+    )
 
 
 def memory() -> None:
@@ -125,7 +134,9 @@ def memory() -> None:
     program = capture(model, forward)
     gc.collect()
     grown = resident() - before
-    print(f"memory: weights {weights / 2**20:.0f} MiB, resident set grew by {grown / 2**20:.1f} MiB ({grown / weights:.1%}) during export")
+    print(
+        f"memory: weights {weights / 2**20:.0f} MiB, resident set grew by {grown / 2**20:.1f} MiB ({grown / weights:.1%}) during export"
+    )
     assert program is not None
 
 
@@ -139,7 +150,10 @@ def resident() -> int:
 
 def import_time() -> None:
     code = "import time; t = time.perf_counter(); import dynamo_lite; print(time.perf_counter() - t)"
-    runs = [float(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout) for _ in range(6)]
+    runs = [
+        float(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout)
+        for _ in range(6)
+    ]
     show("import dynamo_lite (fresh process)", statistics.median(runs[1:]))
 
 

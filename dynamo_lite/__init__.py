@@ -11,15 +11,6 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy  # noqa: F401  the one dependency that every use needs
 
 if TYPE_CHECKING:
-    from solver.specs import DictSpec as DictSpec
-    from solver.specs import IntVar as IntVar
-    from solver.specs import ObjectSpec as ObjectSpec
-    from solver.specs import ParamsSpec as ParamsSpec
-    from solver.specs import SeqSpec as SeqSpec
-    from solver.specs import ShapesSpec as ShapesSpec
-    from solver.specs import ShapeVar as ShapeVar
-    from solver.specs import TensorSpec as TensorSpec
-
     from dynamo_lite import torchlite as torchlite
     from dynamo_lite.capture import export as export
     from dynamo_lite.comparison import compare as compare
@@ -52,6 +43,14 @@ if TYPE_CHECKING:
     from solver.errors import InputError as InputError
     from solver.errors import StateError as StateError
     from solver.errors import UnsupportedError as UnsupportedError
+    from solver.specs import DictSpec as DictSpec
+    from solver.specs import IntVar as IntVar
+    from solver.specs import ObjectSpec as ObjectSpec
+    from solver.specs import ParamsSpec as ParamsSpec
+    from solver.specs import SeqSpec as SeqSpec
+    from solver.specs import ShapesSpec as ShapesSpec
+    from solver.specs import ShapeVar as ShapeVar
+    from solver.specs import TensorSpec as TensorSpec
 
 _HOMES: Final[dict[str, tuple[str, ...]]] = {
     "dynamo_lite.comparison": ("compare",),

@@ -65,7 +65,9 @@ def native_location() -> Location | None:
         code = frame.f_code
         if not is_library_file(code.co_filename):
             return Location(code.co_filename, frame.f_lineno, code.co_qualname)
-        if code.co_name == "_program" and code.co_filename == _CAPTURE:  # what called export is no part of the model
+        if (
+            code.co_name == "_program" and code.co_filename == _CAPTURE
+        ):  # what called export is no part of the model
             break
         if inner is None and not is_our_file(code.co_filename):
             inner = frame

@@ -36,7 +36,8 @@ _WATCH: Final = _Watch()
 @contextmanager
 def watch() -> Iterator[list[ExportError]]:
     """Collects every error of ours that this thread makes in the block, so that one that user code swallows is not lost."""
-    before, made = _WATCH.made, []
+    before = _WATCH.made
+    made: list[ExportError] = []
     _WATCH.made = made
     try:
         yield made
@@ -50,7 +51,9 @@ class ExportError(Exception):
     ``id`` is stable, ``location`` is the user's line (or None), ``hint`` is one way out.
     """
 
-    def __init__(self, message: str, *, id: str = "export-error", location: Location | None = None, hint: str = "") -> None:
+    def __init__(
+        self, message: str, *, id: str = "export-error", location: Location | None = None, hint: str = ""
+    ) -> None:
         super().__init__(message)
         self.message = message
         self.id = id
@@ -107,7 +110,9 @@ class ErrorSpec:
     hint: str
     about: str
 
-    def __call__(self, *, location: Location | None = None, hint: str | None = None, **values: object) -> ExportError:
+    def __call__(
+        self, *, location: Location | None = None, hint: str | None = None, **values: object
+    ) -> ExportError:
         text = self.message.format(**values)
         way_out = self.hint.format(**values) if hint is None else hint
         return self.kind(text, id=self.id, location=location, hint=way_out)

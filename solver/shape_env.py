@@ -57,7 +57,9 @@ class ShapeEnv(Declarations):
         self.known_facts: list[BoolExpr] = []
         self.notes: list[str] = []
         self.static: dict[str, int] = {}
-        self.closed = False  # set when the program is made: later questions are answered and nothing is recorded
+        self.closed = (
+            False  # set when the program is made: later questions are answered and nothing is recorded
+        )
         self._collapsed: dict[str, Guard] = {}
         self.scopes: list[list[Fact]] = []
 

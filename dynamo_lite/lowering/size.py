@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any, SupportsIndex, overload
 
+from fx_ir.pytree import SequenceKey
+from fx_ir.pytree_registry import register_pytree_node
+
 
 class Size(tuple[Any, ...]):
     """A tuple of sizes, ints or symbolic ints.
@@ -67,3 +70,12 @@ class Size(tuple[Any, ...]):
 
     def __repr__(self) -> str:
         return f"torch.Size([{', '.join(map(str, self))}])"
+
+
+register_pytree_node(
+    Size,
+    lambda size: (list(size), None),
+    lambda sizes, _: Size(sizes),
+    serialized_type_name="torch.Size",
+    flatten_with_keys_fn=lambda size: ([(SequenceKey(i), each) for i, each in enumerate(size)], None),
+)

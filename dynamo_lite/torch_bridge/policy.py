@@ -70,7 +70,11 @@ class TorchPolicy(TracePolicy):
         )
 
     def opaque(self, code: CodeType) -> bool:
-        return id(code) in _OPAQUE or code.co_filename.endswith(_NATIVE_FILES + _WRAPPER_FILES) or super().opaque(code)
+        return (
+            id(code) in _OPAQUE
+            or code.co_filename.endswith(_NATIVE_FILES + _WRAPPER_FILES)
+            or super().opaque(code)
+        )
 
     def call_native(self, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], frame: Frame) -> Any:
         identity = id(fn)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-import dynamo_lite as dl
-import dynamo_lite.torchlite as torch
 import numpy as np
 from data import tokenize
 from rich.console import Console
 from rich.table import Table
+
+import dynamo_lite as dl
+import dynamo_lite.torchlite as torch
 
 QUERIES = (
     "an animal resting at home",

@@ -275,3 +275,24 @@ def test_explanations() -> None:
     assert "3" in shown
     assert __file__ in shown
     assert text(program) == ["mul = aten.mul.Tensor(x, 3)"]
+
+
+def test_shapes_as_results() -> None:
+    """M10: a shape is a container of sizes like a tuple: it may go out of a program, and in."""
+
+    def forward(x: Any) -> Any:
+        return x.shape, x.new_zeros(x.shape[:1]), {"rest": x.shape[1:]}
+
+    for program in both(forward, (numbers(3, 4),), dynamic_shapes={"x": {0: Dim("n", min=1)}}):
+        for n in (1, 3, 7):
+            shape, zeros, table = program.module()(numbers(n, 4))
+            assert type(shape) is torch.Size
+            assert (tuple(shape), tuple(zeros.shape), tuple(table["rest"])) == ((n, 4), (n,), (4,))
+
+    def takes(x: Any, size: Any) -> Any:
+        return x.expand(size)
+
+    for program in both(takes, (numbers(1, 4), torch.Size([3, 4]))):
+        agree(program, takes, [(numbers(1, 4), torch.Size([3, 4]))])
+        with pytest.raises(dl.GuardError):
+            program.module()(numbers(1, 4), torch.Size([2, 4]))

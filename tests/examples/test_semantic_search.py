@@ -20,7 +20,9 @@ import dynamo_lite.torchlite as torch  # noqa: E402
 from dynamo_lite.capture import Capture, library_for  # noqa: E402
 from fx_ir.structure import same_graph  # noqa: E402
 
-REFERENCE: dict[str, Any] = json.loads((ROOT / "tests" / "data" / "minilm_reference.json").read_text(encoding="utf-8"))
+REFERENCE: dict[str, Any] = json.loads(
+    (ROOT / "tests" / "data" / "minilm_reference.json").read_text(encoding="utf-8")
+)
 EXPECTED = np.array(REFERENCE["embeddings"])
 TOLERANCE = 1e-4
 
@@ -64,7 +66,9 @@ def test_decorated_encoder_agrees_with_pytorch(model: Any, inputs: tuple[Any, An
 
 
 @pytest.mark.parametrize("strict", [True, False])
-def test_program_agrees_with_pytorch(model: Any, inputs: tuple[Any, Any], strict: bool, tmp_path: Path) -> None:
+def test_program_agrees_with_pytorch(
+    model: Any, inputs: tuple[Any, Any], strict: bool, tmp_path: Path
+) -> None:
     program = capture(model, inputs, strict)
     program.validate()
     file = tmp_path / "encoder.dlp"
@@ -94,6 +98,10 @@ def test_a_fresh_process_needs_only_the_file(model: Any, inputs: tuple[Any, Any]
     file = tmp_path / "encoder.dlp"
     dl.save(capture(model, inputs, True), file)
     run = subprocess.run(
-        [sys.executable, str(EXAMPLE / "search.py"), str(file)], capture_output=True, text=True, check=True, cwd=tmp_path
+        [sys.executable, str(EXAMPLE / "search.py"), str(file)],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=tmp_path,
     )
     assert "Bake the bread at 220 degrees" in run.stdout

@@ -48,12 +48,18 @@ def test_heavy_packages_are_imported_when_needed(package: str) -> None:
         if "torch_bridge" in file.parts:
             continue
         for name, at_import in imports(ast.parse(file.read_text(encoding="utf-8"))):
-            assert not (at_import and name.partition(".")[0] in HEAVY), f"{file.relative_to(ROOT)} imports {name} at once"
+            assert not (at_import and name.partition(".")[0] in HEAVY), (
+                f"{file.relative_to(ROOT)} imports {name} at once"
+            )
 
 
 def test_import_loads_numpy_alone() -> None:
-    code = "import dynamo_lite, sys; dynamo_lite.export; print(*(m for m in sys.argv[1:] if m in sys.modules))"
-    run = subprocess.run([sys.executable, "-c", code, "numpy", *HEAVY], capture_output=True, text=True, check=True, cwd=ROOT)
+    code = (
+        "import dynamo_lite, sys; dynamo_lite.export; print(*(m for m in sys.argv[1:] if m in sys.modules))"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", code, "numpy", *HEAVY], capture_output=True, text=True, check=True, cwd=ROOT
+    )
     assert run.stdout.split() == ["numpy"]
 
 
@@ -75,7 +81,9 @@ def test_errors_are_declared_in_error_modules() -> None:
 
 
 def test_every_error_has_a_sentence_and_a_way_out() -> None:
-    run = subprocess.run([sys.executable, "-m", "dynamo_lite.error_page"], capture_output=True, text=True, check=True, cwd=ROOT)
+    run = subprocess.run(
+        [sys.executable, "-m", "dynamo_lite.error_page"], capture_output=True, text=True, check=True, cwd=ROOT
+    )
     assert run.stdout == (ROOT / "docs" / "errors.md").read_text(encoding="utf-8")
     assert "Way out: ." not in run.stdout
 
