@@ -328,7 +328,7 @@ def test_contradicting_checks(strict: bool) -> None:
         return a + u
 
     error = refused(forward, (torch.tensor([1, 2, 3, 4, 5, 6]),), strict=strict)
-    assert type(error) is dl.ConstraintViolationError
+    assert error.__class__ is dl.ConstraintViolationError
     first = forward.__code__.co_firstlineno
     assert error.location.line == first + 3
     assert f":{first + 2}" in error.message
