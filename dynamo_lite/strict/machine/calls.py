@@ -172,7 +172,12 @@ def call_class(frame: Frame, cls: Any, args: tuple[Any, ...], kwargs: Kwargs) ->
         if type(method) is FunctionType:
             return enter(frame, method, (cls, *args), kwargs)
         return start(frame, _call_object(frame, method, cls, args, kwargs))
+    if type(cls) is not type and lookup(type(cls), "__call__") is not _TYPE_CALL:
+        return native(frame, cls, args, kwargs)  # some other C callable
     return construct(frame, cls, args, kwargs)
+
+
+_TYPE_CALL: Final[Any] = type.__dict__["__call__"]
 
 
 def construct(frame: Frame, cls: Any, args: tuple[Any, ...], kwargs: Kwargs) -> Frame | None:
