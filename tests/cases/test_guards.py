@@ -10,7 +10,7 @@ import pytest
 import dynamo_lite as dl
 import dynamo_lite.torchlite as torch
 from dynamo_lite import Dim
-from tests.exporting import agree, both, both_modes, guards, numbers, refused
+from tests.exporting import agree, both, both_modes, guards, module, numbers, refused
 
 
 def counterexample(error: Any) -> dict[str, Any]:
@@ -227,14 +227,8 @@ def test_dims_that_must_be_equal(combine: Any, strict: bool) -> None:
     assert found["a"] != found["b"]
     one = Dim("n", min=2, max=64)
     shared = {"x": {0: one}, "y": {0: one}}
-    program = dl.export(_module(forward), (numbers(4), numbers(4)), dynamic_shapes=shared, strict=strict)
+    program = dl.export(module(forward), (numbers(4), numbers(4)), dynamic_shapes=shared, strict=strict)
     agree(program, forward, [(numbers(n), numbers(n, seed=1)) for n in (2, 64)])
-
-
-def _module(forward: Any) -> Any:
-    from tests.exporting import module
-
-    return module(forward)
 
 
 def test_unequal_shapes_are_the_exact_disjunction() -> None:
@@ -276,12 +270,6 @@ def test_runtime_ranges() -> None:
         for bad in (5, 1, 28):
             with pytest.raises(dl.GuardError):
                 program.module()(numbers(bad))
-
-
-UNBACKED = [
-    pytest.param("nz.shape[0] <= x.shape[0]", id="nonzero <= size"),
-    pytest.param("2*u + 1 == v and v % 2 == 1", id="v == 2*u+1"),
-]
 
 
 def test_facts_about_unbacked_sizes_are_used() -> None:
