@@ -4,23 +4,16 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from solver.errors import InputError, declare
 from solver.problem import Condition, Problem
 from solver.prove.engine import has_float
 from solver.prove.world import World
+from solver.readers.errors import NO_CHECKER
 from solver.report import Report
 from solver.smt2 import obligation
 
 TIMEOUT_MS: Final = 3_000
 CHECKERS: Final = ("cvc5",)
 
-NO_CHECKER = declare(
-    "no-cross-check",
-    InputError,
-    "cross-checking with {name} is not possible: {what}",
-    hint="install the extra: pip install 'dynamo-lite[crosscheck]'",
-    about="The solver asked for a second opinion is not known or not installed.",
-)
 _MEANS: Final = {"unsat": "proved", "sat": "refuted"}
 
 

@@ -48,3 +48,12 @@ def where() -> Location | None:
     """The user's line, as far as the recorder knows it."""
     locate = getattr(dispatch.recorder(), "locate", None)
     return locate() if locate is not None else None
+
+
+NO_FAKE_RULE: Final = declare(
+    "no-fake-rule",
+    UnsupportedError,
+    "the custom operator {op} has no fake rule",
+    hint='give it one with register_fake("{op}"): it says shapes and dtypes of the results from those of the arguments',
+    about="An operator made by custom_op is met while exporting.",
+)

@@ -41,3 +41,10 @@ NO_EXAMPLE: Final = declare(
     hint="call to_torch() on the program that export returned, before it is saved",
     about="to_torch() of a program that was loaded from a file.",
 )
+NODE_ASKED: Final = declare(
+    "symbol-inside-torch",
+    UnsupportedError,
+    "PyTorch's C++ code asks for the value of the dynamic size {text}",
+    hint="pass it to a tensor operator instead, or specialise it with int()",
+    about="A symbolic size reached code of PyTorch that cannot be captured.",
+)

@@ -13,16 +13,8 @@ from typing import Any, Final
 import torch
 
 from dynamo_lite.lowering.errors import where
-from solver.errors import UnsupportedError, declare
+from dynamo_lite.torch_bridge.errors import NODE_ASKED
 from solver.sym import SymBool, SymFloat, SymInt, sym_float, sym_max, sym_min, sym_not, sym_sqrt
-
-NODE_ASKED: Final = declare(
-    "symbol-inside-torch",
-    UnsupportedError,
-    "PyTorch's C++ code asks for the value of the dynamic size {text}",
-    hint="pass it to a tensor operator instead, or specialise it with int()",
-    about="A symbolic size reached code of PyTorch that cannot be captured.",
-)
 
 
 def _refused(self: Any) -> Any:

@@ -11,6 +11,7 @@ import numpy as np
 from dynamo_lite import dispatch
 from dynamo_lite.fake import FakeTensor
 from dynamo_lite.lowering.access import FAKE, register_access
+from dynamo_lite.lowering.errors import NO_FAKE_RULE
 from dynamo_lite.lowering.table import install_methods
 from dynamo_lite.torchlite._tensor import Tensor, describe, wrap
 from dynamo_lite.torchlite.ops import ops
@@ -18,17 +19,8 @@ from dynamo_lite.torchlite.schema import infer_schema
 from fx_ir import fake_context
 from fx_ir.meta import TensorMeta
 from fx_ir.ops.registry import OPS, Operator, add_operator, find, infer, register_tensor_type
-from solver.errors import UnsupportedError, declare
 
 __all__ = ["CustomOpDef", "custom_op", "get_ctx", "infer_schema", "register_fake", "register_kernel"]
-
-NO_FAKE_RULE: Final = declare(
-    "no-fake-rule",
-    UnsupportedError,
-    "the custom operator {op} has no fake rule",
-    hint='give it one with register_fake("{op}"): it says shapes and dtypes of the results from those of the arguments',
-    about="An operator made by custom_op is met while exporting.",
-)
 
 
 class MetaTensor:

@@ -25,3 +25,10 @@ ARCHIVE_VERSION = declare(
     hint="export and save the program again with PyTorch 2.13",
     about="The archive's schema version is older or newer than the versions that the reader knows.",
 )
+NO_CHECKER: Final = declare(
+    "no-cross-check",
+    InputError,
+    "cross-checking with {name} is not possible: {what}",
+    hint="install the extra: pip install 'dynamo-lite[crosscheck]'",
+    about="The solver asked for a second opinion is not known or not installed.",
+)
