@@ -25,7 +25,7 @@ ARCHIVE_VERSION = declare(
     hint="export and save the program again with PyTorch 2.13",
     about="The archive's schema version is older or newer than the versions that the reader knows.",
 )
-NO_CHECKER: Final = declare(
+NO_CHECKER = declare(
     "no-cross-check",
     InputError,
     "cross-checking with {name} is not possible: {what}",
