@@ -251,6 +251,8 @@ class _Step:
         sizes = [expression(size) for size in b.shape]
         # Strides of a tensor without elements, and of a dimension with one, mean nothing.
         filled = [condition for size in sizes if (condition := E.ge(size, 1)) is not E.TRUE]
+        if E.FALSE in filled:
+            return True
         triples = zip(sizes, a.strides, b.strides, strict=True)
         return all(
             self.same(one, other, filled) or self.env.known(E.le(size, 1)) for size, one, other in triples
