@@ -1,6 +1,6 @@
 """How much slower than CPython the interpreter runs plain Python, both timed in one process.
 
-``python -m benchmarks.interpreter`` prints a table: CPython's time, the interpreter's (best of several, warm), the first
+``python -m benchmarks.interpreter`` prints a table: CPython's time, the interpreter's (medians of processor time, warm), the first
 interpreted run (with decoding), the ratio, and the geometric mean of the ratios.
 """
 
@@ -20,17 +20,17 @@ from dynamo_lite.strict.interpret import interpret
 
 
 def seconds(fn: Callable[[int], Any], size: int) -> float:
-    start = time.perf_counter()
+    start = time.process_time()
     fn(size)
-    return time.perf_counter() - start
+    return time.process_time() - start
 
 
 def measure(fn: Callable[[int], Any], size: int, repeats: int) -> tuple[float, float, float]:
     """CPython's median, the interpreter's first run, the interpreter's median."""
     run = interpret(fn)
-    start = time.perf_counter()
+    start = time.process_time()
     result = run(size)
-    first = time.perf_counter() - start
+    first = time.process_time() - start
     if result != fn(size):
         raise AssertionError(f"{fn.__name__}: the interpreter computes {result!r}, CPython {fn(size)!r}")
     native = statistics.median(seconds(fn, size) for _ in range(4 * repeats))

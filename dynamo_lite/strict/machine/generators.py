@@ -193,7 +193,7 @@ def _delegate_yielded(routine: Frame, result: Any) -> Frame | None:
 
 def _driver(frame: GeneratorFrame) -> Any:
     """The body of every generator and coroutine object: passes what happens to it to the frame."""
-    error: BaseException | None = None
+    error: Any = None
     value: Any = None
     if frame.priming:
         frame.priming = False
@@ -233,7 +233,7 @@ def _strip_head(error: BaseException) -> Any:
 
 async def _async_driver(frame: GeneratorFrame) -> Any:
     """The body of every asynchronous generator object; what it awaits is passed on as a coroutine would."""
-    error: BaseException | None = None
+    error: Any = None
     value: Any = None
     frame.primed = True
     while not frame.done:

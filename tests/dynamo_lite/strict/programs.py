@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from random import Random
 
 NAMES = ("a", "b", "c", "d")
@@ -58,7 +59,7 @@ class Writer:
     # --- expressions
 
     def expression(self, depth: int = 0) -> str:
-        simple = [
+        simple: list[Callable[[], str]] = [
             lambda: str(self.random.randint(-3, 5)),
             self.name,
             lambda: repr(self.random.choice(["", "x", "key"])),
@@ -70,7 +71,7 @@ class Writer:
         def sub() -> str:
             return self.expression(depth + 1)
 
-        compound = [
+        compound: list[Callable[[], str]] = [
             lambda: (
                 f"({sub()} {self.random.choice(['+', '-', '*', '//', '%', '|', '==', '<', 'is', 'and', 'or', 'in'])} {sub()})"
             ),
@@ -117,14 +118,15 @@ class Writer:
         self.random.choice(choices)()
 
     def assign(self) -> None:
-        self.random.choice(
+        target = self.random.choice(
             [
-                lambda: self.put(f"{self.name()} = {self.expression()}"),
-                lambda: self.put(f"{self.name()}, {self.name()} = {self.expression()}, {self.expression()}"),
-                lambda: self.put(f"{self.name()}, *{self.name()} = {self.expression()}"),
-                lambda: self.put(f"{self.name()}[{self.expression()}] = {self.expression()}"),
+                self.name(),
+                f"{self.name()}, {self.name()}",
+                f"{self.name()}, *{self.name()}",
+                f"{self.name()}[{self.expression()}]",
             ]
-        )()
+        )
+        self.put(f"{target} = {self.expression()}")
 
     def show(self) -> None:
         self.put(f"print({self.expression()})")
