@@ -59,12 +59,19 @@ def export(
         library = library_for(mod)
         if not isinstance(args, (tuple, list)):
             raise ARGS_NOT_TUPLE(type=type(args).__name__)
-        return Capture(library, mod, mod.forward, mod, strict).program(
+        return Capture(library, mod, undecorated(mod.forward), mod, strict).program(
             tuple(args), dict(kwargs or {}), dynamic_shapes
         )
     except BaseException as error:
         places.only_user_frames(error)
         raise
+
+
+def undecorated(forward: Callable[..., Any]) -> Callable[..., Any]:
+    """The bound function under ``@exported``; any other forward as it is."""
+    from dynamo_lite.decorator import BoundForward
+
+    return forward.__wrapped__ if type(forward) is BoundForward else forward
 
 
 def library_for(module: Any) -> TensorLibrary:

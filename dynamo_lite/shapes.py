@@ -55,9 +55,10 @@ class ShapesCollection:
 
     def dynamic_shapes(self, m: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any] | None = None) -> Any:
         """The same as a nest by argument name. Raises ``spec-unknown-argument`` for an object that is no input."""
+        from dynamo_lite.capture import undecorated
         from dynamo_lite.trace.inputs import bind_call
 
-        call = bind_call(m.forward, args, kwargs or {})
+        call = bind_call(undecorated(m.forward), args, kwargs or {})
         return self._nest(call)
 
     def _nest(self, call: BoundCall) -> dict[str, Any]:
@@ -95,10 +96,11 @@ class AdditionalInputs:
 
     def dynamic_shapes(self, m: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any] | None = None) -> Any:
         """The nest of ``Dim.DYNAMIC`` and None that the examples make together."""
+        from dynamo_lite.capture import undecorated
         from dynamo_lite.trace.inputs import bind_call
 
-        call = bind_call(m.forward, args, kwargs or {})
-        others = [bind_call(m.forward, a, k) for a, k in self._examples]
+        call = bind_call(undecorated(m.forward), args, kwargs or {})
+        others = [bind_call(undecorated(m.forward), a, k) for a, k in self._examples]
         return {
             name: _compare(value, [dict(_arguments(other))[name] for other in others])
             for name, value in _arguments(call)

@@ -284,6 +284,17 @@ def test_decorated_submodule_is_inlined(strict: bool) -> None:
         parent.child(numbers(3))
 
 
+@both_modes
+def test_decorated_module_is_exported_by_its_own_signature(strict: bool) -> None:
+    """M1: ``export`` of a decorated module captures the original, with the names of its parameters."""
+    model = model_class(strict)()
+    program = dl.export(model, (numbers(4, 3),), dynamic_shapes=ROWS, strict=strict)
+    assert [node.name for node in program.graph.placeholders][-2:] == ["x", "shift"]
+    twin = copy.deepcopy(model)
+    assert arrays(program.module()(numbers(7, 3), None)) == arrays(eager(twin, numbers(7, 3)))
+    assert model.forward.exported_programs() == []
+
+
 def test_decorated_class() -> None:
     """A whole class is decorated through its forward; subclasses have programs of their own."""
 
