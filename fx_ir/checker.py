@@ -64,7 +64,7 @@ def _symbols(val: Any) -> set[str]:
     if isinstance(val, TensorMeta):
         return {
             name
-            for size in (*val.shape, val.offset)
+            for size in (*val.shape, val.settled_offset)
             if isinstance(size, SymInt)
             for name in free_symbols(size.expr)
         }
@@ -111,7 +111,7 @@ class _Step:
                 strides = tuple(map(self.rebased, val.strides))
             shape = tuple(self.rebased(size) for size in val.shape)
             return TensorMeta(
-                shape, val.dtype, val.device, strides, val.requires_grad, self.rebased(val.offset)
+                shape, val.dtype, val.device, strides, val.requires_grad, self.rebased(val.settled_offset)
             )
         if isinstance(val, (tuple, list)):
             return type(val)([self.rebased(item) for item in val]) if type(val) in (tuple, list) else val

@@ -68,6 +68,11 @@ class TensorMeta:
         return not callable(self._strides)
 
     @property
+    def settled_offset(self) -> Size:
+        """The offset where it has been worked out; 0 while it is still to be computed."""
+        return 0 if callable(self._offset) else self._offset
+
+    @property
     def offset(self) -> Size:
         known = self._offset
         if callable(known):

@@ -195,7 +195,7 @@ def _collect(val: Any, found: dict[str, SymbolDecl]) -> None:
             _collect(item, found)
     elif isinstance(val, TensorMeta):
         strides = () if val.is_plain or not val.has_layout else val.strides
-        for size in (*val.shape, *strides, val.offset):
+        for size in (*val.shape, *strides, val.settled_offset):
             _collect(size, found)
     elif isinstance(val, (SymInt, SymFloat, SymBool)):
         for name, sort in E.symbol_sorts(val.expr):

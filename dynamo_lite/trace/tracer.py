@@ -125,7 +125,7 @@ class Tracer:
 
     def branch_size(self, first: Any, second: Any) -> Any:
         """A size that is one of two, depending on the branch taken: an unbacked one."""
-        return self.unbacked(f"{first} or {second}")
+        return self.unbacked(f"{first!r} or {second!r}")  # repr: the text of a size adds no guard
 
     def node_of(self, fake: FakeTensor) -> Node:
         """The node that holds the fake's present value, as known in the graph being recorded."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Final, get_args
 
@@ -151,7 +151,7 @@ class Decoder:
             tuple(self.size(size) for size in data["shape"]),
             dtypes.by_name(data["dtype"]),
             dtypes.Device.parse(data["device"]),
-            None if strides is None else tuple(self.size(size) for size in strides),
+            _open_layout if strides == "open" else _sizes(strides, self.size),
             data.get("requires_grad", False) is True,
             self.size(data.get("offset", 0)),
         )
@@ -352,3 +352,11 @@ def _flag(value: Json) -> bool | None:
     if value is not None and type(value) is not bool:
         raise TypeError(f"{value!r} is not a truth value")
     return value
+
+
+def _open_layout() -> None:
+    """The layout of a value that nobody had asked for: contiguous, if somebody asks now."""
+
+
+def _sizes(strides: Any, size: Callable[[Any], Any]) -> tuple[Any, ...] | None:
+    return None if strides is None else tuple(map(size, strides))

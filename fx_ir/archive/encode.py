@@ -111,10 +111,13 @@ class Encoder:
             "shape": [self.size(size) for size in meta.shape],
             "device": str(meta.device),
         }
-        if not meta.is_plain:
+        if not meta.has_layout:
+            data["strides"] = "open"  # nobody asked for them, and asking now could need what is not known
+        elif not meta.is_plain:
             data["strides"] = [self.size(size) for size in meta.strides]
-        if not (type(meta.offset) is int and meta.offset == 0):
-            data["offset"] = self.size(meta.offset)
+        offset = meta.settled_offset
+        if not (type(offset) is int and offset == 0):
+            data["offset"] = self.size(offset)
         if meta.requires_grad:
             data["requires_grad"] = True
         return data

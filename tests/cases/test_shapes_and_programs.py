@@ -296,3 +296,24 @@ def test_shapes_as_results() -> None:
         agree(program, takes, [(numbers(1, 4), torch.Size([3, 4]))])
         with pytest.raises(dl.GuardError):
             program.module()(numbers(1, 4), torch.Size([2, 4]))
+
+
+def test_sizes_that_depend_on_data(tmp_path: Path) -> None:
+    """M16, M17, M21, M33: results of unbacked sizes, branches of different sizes; kept in files, layouts left open."""
+
+    def found(x: Any) -> Any:
+        nz = x.nonzero()
+        return nz.sum(0), x[nz[:, 0]], nz.shape[0] * 2
+
+    def either(x: Any) -> Any:
+        return dl.cond(x.sum() > 0, lambda x: x[1:], lambda x: x, (x,))
+
+    shapes = {"x": {0: Dim("n", min=1, max=9)}}
+    for forward in (found, either):
+        for program in both(forward, (numbers(3, 4),), dynamic_shapes=shapes):
+            assert guards(program) == []
+            dl.save(program, tmp_path / "program.dlp")
+            loaded = dl.load(tmp_path / "program.dlp")
+            loaded.validate()
+            for version in (program, loaded):
+                agree(version, forward, [(numbers(n, 4),) for n in (1, 2, 9)] + [(torch.ones(3, 4),)])
