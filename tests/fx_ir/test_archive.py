@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import ml_dtypes
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
@@ -149,6 +149,7 @@ def test_weights_are_mapped_and_aligned(tmp_path: Path) -> None:
         assert not tensor_.flags.owndata
 
 
+@settings(suppress_health_check=[HealthCheck.too_slow], deadline=None)  # a busy machine is no failure
 @given(
     st.dictionaries(
         st.text(min_size=1, max_size=5).filter(lambda name: name != "__metadata__"),
