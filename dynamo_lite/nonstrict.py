@@ -216,7 +216,8 @@ def run(tracer: Tracer, module: Any, forward: Callable[..., Any], call: Callable
     swallowed = next((error for error in refusals if isinstance(error, _REFUSALS)), None)
     if swallowed is not None:
         raise swallowed
-    effects = [*_effects(changed, buffers, _write_places(tracer, module, seen)), *seen.effects.values()]
+    known = {f"self.{name}" for name, _, _ in tracer.library.named_buffers(module)}  # as restored
+    effects = [*_effects(changed, known, _write_places(tracer, module, seen)), *seen.effects.values()]
     assumptions = [*seen.assumptions.values(), *origins.assumptions()]
     return Run(leaves, spec, buffers, effects, assumptions, LiveCheck(origins, module))
 
@@ -247,13 +248,12 @@ def _write_places(tracer: Tracer, module: Any, seen: Watch) -> dict[str, Locatio
 
 
 def _effects(
-    changed: list[tuple[str, Any]], buffers: dict[str, Any], written: dict[str, Location | None]
+    changed: list[tuple[str, Any]], buffers: set[str], written: dict[str, Location | None]
 ) -> list[Effect]:
-    names = {f"self.{name}" for name in buffers}
     effects: list[Effect] = []
     for where, value in changed:
         location = written.get(where) or _where(value)
-        if where in names:
+        if where in buffers:
             effects.append(Effect("buffer", where, location, "buffer update"))
             continue
         if is_fake(value):

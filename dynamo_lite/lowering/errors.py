@@ -50,6 +50,13 @@ def where() -> Location | None:
     return locate() if locate is not None else None
 
 
+PARAMETER_IN_FORWARD: Final = declare(
+    "parameter-made-in-forward",
+    UnsupportedError,
+    "forward makes a parameter of a tensor that it computed",
+    hint="make parameters in __init__; in forward use the tensor itself",
+    about="All state must exist before export.",
+)
 NO_FAKE_RULE: Final = declare(
     "no-fake-rule",
     UnsupportedError,

@@ -39,6 +39,7 @@ class _Entry:
     kind: str
     key: Any
     effect: Effect
+    untracked: bool
     restore: Callable[[], None]
 
 
@@ -80,7 +81,7 @@ class Transaction:
             return
         restore = _RESTORERS[kind](obj, key)
         effect = Effect(_KINDS[kind], _describe(kind, obj, key), self._locate(), "rolled back")
-        entry = _Entry(obj, kind, key, effect, restore)
+        entry = _Entry(obj, kind, key, effect, not gc.is_tracked(obj), restore)
         self._entries.append(entry)
         self._seen[mark] = entry
 
@@ -107,24 +108,26 @@ class Transaction:
     def _fresh_ids(self) -> set[int]:
         return {id(each) for each in gc.get_objects()} - self._known
 
+    def _outside(self) -> list[_Entry]:
+        """The entries of objects that existed before.
+
+        A container that the collector did not track when it was first written (an empty dict) may be tracked since, and
+        look new: such a one is fresh only if it was noted when made.
+        """
+        fresh = self._fresh_ids()
+        return [
+            entry
+            for entry in self._entries
+            if id(entry.obj) not in self._made and (entry.untracked or id(entry.obj) not in fresh)
+        ]
+
     def ledger(self) -> list[Effect]:
         """Effects on outside objects, in the order of their first write, then the notes. Read it before leaving."""
-        fresh = self._fresh_ids()
-        written = [
-            entry.effect
-            for entry in self._entries
-            if id(entry.obj) not in fresh and id(entry.obj) not in self._made
-        ]
-        return written + self._notes
+        return [entry.effect for entry in self._outside()] + self._notes
 
     def outside_writes(self) -> list[tuple[Any, str, Any, Effect]]:
         """The outside objects that were written, each with the kind and the key of the write, and its effect."""
-        fresh = self._fresh_ids()
-        return [
-            (entry.obj, entry.kind, entry.key, entry.effect)
-            for entry in self._entries
-            if id(entry.obj) not in fresh and id(entry.obj) not in self._made
-        ]
+        return [(entry.obj, entry.kind, entry.key, entry.effect) for entry in self._outside()]
 
     # --- undoing
 

@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from dynamo_lite.fake import is_fake
+from dynamo_lite.lowering.errors import PARAMETER_IN_FORWARD, where
 from dynamo_lite.torchlite._tensor import Tensor, _set_requires_grad
 
 
@@ -16,6 +18,8 @@ class Parameter(Tensor):
         made: Parameter = object.__new__(cls)
         if data is None:
             made._array = np.empty((0,), np.float32)
+        elif is_fake(data):
+            raise PARAMETER_IN_FORWARD(location=where())
         elif isinstance(data, Tensor):
             made._array = data._array
         else:

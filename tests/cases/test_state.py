@@ -18,6 +18,7 @@ from tests.exporting import (
     arrays,
     both,
     both_modes,
+    line_of,
     module,
     numbers,
     refused,
@@ -179,3 +180,24 @@ def test_literal_tensors_are_fresh_at_each_run() -> None:
         run = program.module()
         for seed in (0, 1, 0):
             assert arrays(run(numbers(3, seed=seed))) == arrays(forward(numbers(3, seed=seed)))
+
+
+class RegistersLate(nn.Module):
+    def forward(self, x: Any) -> Any:
+        self.register_buffer("late", x * 2)
+        return x + self.late
+
+
+class MakesParameter(nn.Module):
+    def forward(self, x: Any) -> Any:
+        return x * nn.Parameter(torch.ones(3))  # makes a parameter
+
+
+@both_modes
+def test_state_must_exist_before(strict: bool) -> None:
+    """M28: state that forward would create is refused, and the module is as before."""
+    error = refused(RegistersLate(), (numbers(3),), strict=strict, error=dl.StateError)
+    assert "self.late" in error.message
+    error = refused(MakesParameter(), (numbers(3),), strict=strict, error=dl.UnsupportedError)
+    assert error.id == "parameter-made-in-forward"
+    assert error.location.line == line_of("makes a parameter", __file__)
