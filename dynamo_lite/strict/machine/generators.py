@@ -215,7 +215,7 @@ def _driver(frame: GeneratorFrame) -> Any:
             pending, error = error, None
             result = resume_throw(frame, pending)
             del pending
-        if frame.done:
+        if _ended(frame):
             return result
         try:
             value = yield result
@@ -223,6 +223,11 @@ def _driver(frame: GeneratorFrame) -> Any:
         except BaseException as thrown:
             error = thrown
             error.__traceback__ = _strip_head(error)
+
+
+def _ended(frame: GeneratorFrame) -> bool:
+    """Whether the frame has ended; asked anew, since running it changes that."""
+    return frame.done
 
 
 def _strip_head(error: BaseException) -> Any:
@@ -246,7 +251,7 @@ async def _async_driver(frame: GeneratorFrame) -> Any:
                 del pending
         except StopAsyncIteration as stop:
             raise RuntimeError("async generator raised StopAsyncIteration") from stop
-        if frame.done:
+        if _ended(frame):
             return
         try:
             if frame.async_yield:
@@ -397,7 +402,8 @@ def resume_next(below: Frame, made: Any, frame: GeneratorFrame, value: Any, defa
             raise StopIteration
         below.stack.append(default)
         return None
-    _direct(below, made, frame, _deliver_stop, default)
+    # the caller may hold nothing else of the object while it runs, and dropping it would close it
+    _direct(below, made, frame, _deliver_stop, (default, made))
     frame.stack.append(value)
     return frame
 
@@ -409,8 +415,10 @@ NO_DEFAULT: Final = _NO_DEFAULT
 def _deliver_stop(frame: Frame, value: Any) -> Frame | None:
     back = frame.back
     assert back is not None
-    if frame.extra is not _NO_DEFAULT:
-        back.stack.append(frame.extra)
+    default, _ = frame.extra
+    frame.extra = None
+    if default is not _NO_DEFAULT:
+        back.stack.append(default)
         return back
     error = StopIteration() if value is None else StopIteration(value)
     chain(error, back.handled.current())
@@ -427,6 +435,7 @@ def _yield(frame: GeneratorFrame, value: Any) -> Frame:
     frame.back = None
     frame.handled.previous = None
     back.stack.append(value)
+    frame.extra = None  # last: this may drop the object, which closes it
     return back
 
 
@@ -436,6 +445,7 @@ def yield_value(frame: Frame, stack: list[Any], arg: None) -> Frame | None:
     frame.back = None
     frame.handled.previous = None
     back.stack.append(stack.pop())  # type: ignore[union-attr]
+    frame.extra = None  # last: this may drop the object, which closes it
     return back
 
 
