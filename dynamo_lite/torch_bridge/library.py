@@ -96,7 +96,7 @@ class Library:
     def session(self) -> Iterator[None]:
         """What PyTorch's global state says becomes ours, and is as before afterwards, however the block ends."""
         grad, default = modes.grad_enabled(), dtypes.get_default_dtype()
-        torch_grad = torch.is_grad_enabled()
+        torch_grad, torch_default = torch.is_grad_enabled(), torch.get_default_dtype()
         compiler = torch.compiler
         flags = compiler._is_compiling_flag, compiler._is_exporting_flag
         modes.set_grad_enabled(torch_grad)
@@ -107,6 +107,7 @@ class Library:
         finally:
             compiler._is_compiling_flag, compiler._is_exporting_flag = flags
             torch.set_grad_enabled(torch_grad)
+            torch.set_default_dtype(torch_default)
             modes.set_grad_enabled(grad)
             dtypes.set_default_dtype(default)
 
