@@ -13,6 +13,7 @@ import sys
 from pathlib import Path
 from statistics import median
 from time import perf_counter
+from typing import Any
 
 from solver.expr import Interval
 from solver.problem import Problem
@@ -89,6 +90,42 @@ def jax_dims(problem: Problem) -> tuple[float, int, int] | None:
     return perf_counter() - start, stated, undecided
 
 
+def _of_one_symbol(size: Any) -> list[Any]:
+    import sympy
+    from torch.utils._sympy.functions import FloorDiv, Mod
+
+    guards = [sympy.Eq(Mod(size, m), 0) for m in (4, 8, 16, 32, 100)]
+    guards += [sympy.Ge(FloorDiv(size, d), 2) for d in (2, 4, 8)]
+    guards += [sympy.Eq(Mod(FloorDiv(size, d), m), 0) for d in (2, 4) for m in (2, 7, 8)]
+    return guards
+
+
+def torch_validator() -> tuple[float, int, int] | None:
+    """Seconds, guards, guards refuted by PyTorch's translation validator (its z3), for one size of at least 1.
+
+    It asks whether its target expressions imply its source expressions: the specification is given as target.
+    """
+    if importlib.util.find_spec("torch") is None:
+        return None
+    import sympy
+    from torch.fx.experimental.validator import TranslationValidator, ValidationException
+
+    size = sympy.Symbol("s", positive=True, integer=True)
+    guards = _of_one_symbol(size)
+    refuted = 0
+    start = perf_counter()
+    for guard in guards:
+        validator = TranslationValidator()
+        validator.add_var(size, int)
+        validator.add_target_expr(sympy.Ge(size, 1, evaluate=False))
+        validator.add_source_expr(validator.to_z3_boolean_expr(guard))
+        try:
+            validator.validate()
+        except ValidationException:
+            refuted += 1
+    return perf_counter() - start, len(guards), refuted
+
+
 def torch_constraints() -> tuple[float, int, int] | None:
     """Seconds, guards, and guards that ``DimConstraints`` could not reduce to a static or single-symbol result.
 
@@ -97,18 +134,18 @@ def torch_constraints() -> tuple[float, int, int] | None:
     if importlib.util.find_spec("torch") is None:
         return None
     import sympy
+    from torch._dynamo.source import ConstantSource
     from torch.fx.experimental.symbolic_shapes import DimConstraints
-    from torch.utils._sympy.functions import FloorDiv, Mod
 
     size = sympy.Symbol("s", positive=True, integer=True)
-    guards = [sympy.Eq(Mod(size, m), 0) for m in (4, 8, 16, 32, 100)]
-    guards += [sympy.Ge(FloorDiv(size, d), 2) for d in (2, 4, 8)]
-    guards += [sympy.Eq(Mod(FloorDiv(size, d), m), 0) for d in (2, 4) for m in (2, 7, 8)]
+    guards = _of_one_symbol(size)
     failed = 0
     start = perf_counter()
     for guard in guards:
         try:
-            constraints = DimConstraints({size: []}, {size: sympy.Integer(22400)}, set(), {})
+            constraints = DimConstraints(
+                {size: [ConstantSource("x")]}, {size: sympy.Integer(22400)}, set(), {}
+            )
             constraints.add(guard)
             constraints.solve()
         except Exception:  # what it cannot take counts as not decided
@@ -146,6 +183,11 @@ def main(arguments: list[str]) -> None:
         print("DimConstraints: PyTorch is not installed")
     else:
         print(f"DimConstraints: {torch[1]} guards on one symbol, {torch[2]} not taken, {torch[0]:.3f} s")
+    validator = torch_validator()
+    if validator is not None:
+        print(
+            f"PyTorch's validator: {validator[1]} guards on one symbol, {validator[2]} refuted, {validator[0]:.3f} s"
+        )
 
 
 if __name__ == "__main__":

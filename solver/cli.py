@@ -50,7 +50,10 @@ def _parser() -> argparse.ArgumentParser:
 def add_arguments(verify: argparse.ArgumentParser) -> None:
     """The arguments of ``verify``."""
     verify.add_argument(
-        "files", nargs="+", metavar="FILE", help="shapeproof/1 JSON, .dlp, or .pt2 of PyTorch"
+        "files",
+        nargs="+",
+        metavar="FILE",
+        help="shapeproof/1 JSON, .dlp, .pt2 of PyTorch, or a line such as 'h:1.. |- h*h >= h'",
     )
     verify.add_argument("--json", action="store_true", help="the report as JSON; several files give a list")
     verify.add_argument("--smt2", metavar="DIR", help="write one SMT-LIB 2 file a guard")
@@ -85,10 +88,9 @@ def _verify(options: argparse.Namespace) -> int:
 def _one_file(
     name: str, options: argparse.Namespace, progress: bool
 ) -> tuple[list[tuple[Problem, Report]], bool]:
-    from solver.readers import load
-    from solver.verifier import verify_one
+    from solver.verifier import problems_of, verify_one
 
-    problems, many = load(Path(name))
+    problems, many = problems_of(name)
     reports = []
     for i, problem in enumerate(problems):
         if progress and len(problems) > 1:

@@ -10,6 +10,7 @@ from solver.prove.world import World
 from solver.readers.errors import UNREADABLE_FILE
 from solver.report import Report
 from solver.smt2 import obligation
+from solver.trace_errors import BAD_PROBLEM
 
 
 def write_all(directory: Path, pairs: list[tuple[Problem, Report]]) -> list[Path]:
@@ -25,6 +26,10 @@ def write_all(directory: Path, pairs: list[tuple[Problem, Report]]) -> list[Path
                 path = directory / f"{_unique(f'{problem.name}-{guard.id}', taken)}.smt2"
                 path.write_text(obligation(world, guard, verdicts[guard.id]), encoding="utf-8")
                 written.append(path)
+    except RecursionError:
+        raise BAD_PROBLEM(
+            path=problem.name, what="an expression is nested too deeply to be written"
+        ) from None
     except OSError as error:
         raise UNREADABLE_FILE(file=str(directory), what=error.strerror or str(error)) from None
     return written

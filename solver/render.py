@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from solver.report import GuardReport, Report, Suggestion
+from solver.report import GuardReport, Report, Suggestion, shared_dims
 
 _MARK = {"proved": "proved ", "refuted": "REFUTED", "unknown": "UNKNOWN"}
 _MAX_EXPR = 160
@@ -57,6 +57,8 @@ def _guard(guard: GuardReport) -> Iterator[str]:
     elif guard.verdict == "refuted":
         values = guard.shapes or {name: str(v) for name, v in (guard.counterexample or {}).items()}
         yield f"      at {', '.join(f'{name} = {value}' for name, value in values.items())}: {guard.reason}"
+        if guard.inputs:
+            yield f"      input shapes: {', '.join(f'{name}: {shape}' for name, shape in guard.inputs.items())}"
         for suggestion in guard.suggestions:
             yield from _suggestion(suggestion, "      fix: ")
     else:
@@ -66,8 +68,9 @@ def _guard(guard: GuardReport) -> Iterator[str]:
 def _suggestion(suggestion: Suggestion, indent: str) -> Iterator[str]:
     yield f"{indent}{suggestion.words}"
     pad = " " * len(indent)
-    for place, source in suggestion.dims.items():
-        yield f"{pad}{place}: {source}"
+    declared, dims = shared_dims(suggestion.dims)
+    yield from (f"{pad}{name} = {source}" for name, source in declared.items())
+    yield from (f"{pad}{place}: {source}" for place, source in dims.items())
     if not suggestion.dims and suggestion.assumption:
         yield f"{pad}ShapesSpec(..., assumptions=[{suggestion.assumption}])"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -10,6 +11,7 @@ from typing import Any, Final
 from solver.expr import Value
 
 FORMAT: Final = "shapeproof-report/1"
+_DIM: Final = re.compile(r'Dim\("(\w+)"[^)]*\)')
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,9 +40,26 @@ class Suggestion:
         }
 
 
+def shared_dims(dims: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:
+    """``Dim`` source with each dimension that several places share declared once: ``(declarations, places)``."""
+    uses: dict[str, set[str]] = {}
+    for place, source in dims.items():
+        for match in _DIM.finditer(source):
+            uses.setdefault(match[0], set()).add(place)
+    declared = {name[1]: text for text in uses if len(uses[text]) > 1 and (name := _DIM.match(text))}
+    places = dict(dims)
+    for label, text in declared.items():
+        places = {place: source.replace(text, label) for place, source in places.items()}
+    return declared, places
+
+
 @dataclass(slots=True)
 class GuardReport:
-    """One guard. ``used``: the specification facts that the proof needs. ``follows_from``: other refuted guards that imply it."""
+    """One guard.
+
+    ``used``: the specification facts that the proof needs. ``follows_from``: other refuted guards that imply it.
+    ``shapes``: the counterexample size by size, ``inputs``: as shapes of inputs.
+    """
 
     id: str
     expr: str
@@ -52,6 +71,7 @@ class GuardReport:
     reason: str | None = None
     counterexample: dict[str, Value] | None = None
     shapes: dict[str, str] | None = None
+    inputs: dict[str, str] = field(default_factory=dict)
     expect: str | None = None
     expect_holds: bool | None = None
     _used: Callable[[], list[str]] | list[str] = field(default_factory=list)
@@ -88,7 +108,7 @@ class GuardReport:
             "used": self.used,
             "reason": self.reason,
             "counterexample": self.counterexample,
-            "shapes": self.shapes,
+            "shapes": None if self.shapes is None else self.shapes | self.inputs,
             "suggestions": [suggestion.to_dict() for suggestion in self.suggestions],
             "follows_from": self.follows_from,
             "expect": self.expect,

@@ -166,7 +166,8 @@ def obligation(world: World, guard: Condition, verdict: str) -> str:
     comments += [
         _comment(f"left open, as integers cannot say it: {part}") for part in dict.fromkeys(encoder.open)
     ]
-    ask = "(get-unsat-core)" if verdict == "proved" else "(get-model)" if verdict == "refuted" else ""
+    settled = {} if encoder.open else {"proved": "(get-unsat-core)", "refuted": "(get-model)"}
+    ask = settled.get(verdict, "")
     return script(encoder, premises, refutation, comments=comments, ask=ask)
 
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeAlias, Union
 
 from solver.problem import Problem
 from solver.readers import load, load_data
 from solver.report import Report
+from solver.trace_errors import BAD_PROBLEM
 
 Source: TypeAlias = Union[Problem, dict[str, Any], list[Any], str, "os.PathLike[str]"]
 
@@ -31,7 +33,7 @@ def verify(
     ``cross_check="cvc5"`` decides again with cvc5; ``smt2`` names a directory that gets one SMT-LIB file a guard.
     Raises :class:`solver.errors.InputError` for what cannot be read.
     """
-    problems, many = _problems(problem)
+    problems, many = problems_of(problem)
     reports = [verify_one(p, overflow=overflow, cross_check=cross_check) for p in problems]
     if smt2 is not None:
         from solver.export_smt2 import write_all
@@ -44,19 +46,31 @@ def verify_one(problem: Problem, *, overflow: int | None = None, cross_check: st
     """The report on one problem."""
     from solver.prove import prove
 
-    if overflow is not None:
-        from solver.overflow import with_overflow
+    with _shallow_enough(problem):
+        if overflow is not None:
+            from solver.overflow import with_overflow
 
-        problem = with_overflow(problem, overflow)
-    report = prove(problem)
-    if cross_check is not None:
-        from solver.crosscheck import cross_check_report
+            problem = with_overflow(problem, overflow)
+        report = prove(problem)
+        if cross_check is not None:
+            from solver.crosscheck import cross_check_report
 
-        cross_check_report(problem, report, cross_check)
-    return report
+            cross_check_report(problem, report, cross_check)
+        return report
 
 
-def _problems(source: Source) -> tuple[Sequence[Problem], bool]:
+@contextmanager
+def _shallow_enough(problem: Problem) -> Iterator[None]:
+    """A recursion that Python ends is the fault of the problem: parsed ones are never so deep, built ones may be."""
+    try:
+        yield
+    except RecursionError:
+        name = problem.name or "problem"
+        raise BAD_PROBLEM(path=name, what="an expression is nested too deeply to be decided") from None
+
+
+def problems_of(source: Source) -> tuple[Sequence[Problem], bool]:
+    """The problems of a source, and whether it is a list of them. Raises InputError."""
     if isinstance(source, Problem):
         return [source], False
     if isinstance(source, dict | list):

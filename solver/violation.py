@@ -159,11 +159,15 @@ def _keep_dynamic(guard: Guard) -> str:
 
 
 def _way_out(report: Report, first: GuardReport) -> str:
+    from solver.report import shared_dims
+
     fix = report.fix or next(iter(first.suggestions), None)
     if fix is None:
         return "state the condition as an assumption: ShapesSpec(..., assumptions=[...]), or remove it from the program"
-    dims = ", ".join(f"{name}: {text}" for name, text in fix.dims.items())
+    declared, places = shared_dims(fix.dims)
+    dims = ", ".join(f"{name}: {text}" for name, text in places.items())
     if dims:
-        return f"use {dims}; proved to suffice ({fix.words})"
+        where = "".join(f" with {name} = {text}" for name, text in declared.items())
+        return f"use {dims}{where}; proved to suffice ({fix.words})"
     assumption = fix.assumption or fix.condition
     return f"{fix.words}; proved to suffice, as ShapesSpec(..., assumptions=[{assumption!r}])"

@@ -6,6 +6,7 @@ from time import perf_counter
 
 from solver.problem import Condition, Problem
 from solver.prove.engine import Engine, Outcome
+from solver.prove.shapes import input_shapes, sizes
 from solver.prove.used import minimal
 from solver.prove.world import World
 from solver.report import GuardReport, Report
@@ -59,23 +60,14 @@ def _guard(engine: Engine, guard: Condition, outcome: Outcome) -> GuardReport:
         report._used = lambda: engine.world.labels(minimal(engine, guard, outcome))
     if outcome.point is not None:
         report.counterexample = dict(outcome.point.assignment)
-        report.shapes = _shapes(engine.world.problem, report.counterexample)
+        report.shapes = sizes(engine, report.counterexample)
+        report.inputs = input_shapes(engine, report.counterexample)
     return _described(guard, report)
 
 
 def _described(guard: Condition, report: GuardReport) -> GuardReport:
     report.origin, report.note, report.expect = guard.origin, guard.note, guard.expect
     return report
-
-
-def _shapes(problem: Problem, values: dict[str, int | float | bool]) -> dict[str, str]:
-    """A counterexample as the user sees it: by the source of each symbol that has one."""
-    found: dict[str, str] = {}
-    for name, value in values.items():
-        symbol = problem.symbols[name]
-        if symbol.kind != "phantom":
-            found[symbol.source or name] = str(value)
-    return found
 
 
 def _expectations(problem: Problem, report: Report) -> None:

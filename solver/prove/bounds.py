@@ -51,15 +51,16 @@ class Bounds:
         return None if value is None else -value
 
     def _compute_lower(self, poly: Poly) -> int | None:
-        linear = True
-        for mono in poly.terms:
-            if len(mono) > 1:
-                linear = False
-                break
-        if linear:
+        tangled = {atom for mono in poly.terms if len(mono) > 1 for atom in mono}
+        if not tangled:
             return self._lower_linear(poly)
-        shifted = self._shifted(poly)
-        return None if shifted is None else self._lower_of_shifted(*shifted)
+        alone: dict[Mono, int] = {m: c for m, c in poly.terms.items() if len(m) == 1 and m[0] not in tangled}
+        total = self._lower_linear(Poly(alone)) if alone else 0
+        if total is None:
+            return None
+        shifted = self._shifted(Poly({m: c for m, c in poly.terms.items() if m not in alone}))
+        bound = None if shifted is None else self._lower_of_shifted(*shifted)
+        return None if bound is None else total + bound
 
     def _lower_linear(self, poly: Poly) -> int | None:
         total = 0

@@ -16,7 +16,7 @@ from solver.expr.integer import mod
 from solver.expr.nodes import FALSE, TRUE, BoolExpr, FloatExpr, IntExpr
 from solver.prove.compare import settle_float
 from solver.prove.normal import Normalizer, TooLarge
-from solver.prove.poly import UNIT, Algebra, Mono, Poly, const
+from solver.prove.poly import Algebra, Mono, Poly, const
 from solver.prove.solve import Equation, solve_for
 
 Premise = tuple[BoolExpr, int]
@@ -54,6 +54,7 @@ class Context(Normalizer):
         copy.rewrites = list(self.rewrites)
         copy.low, copy.high = dict(self.low), dict(self.high)
         copy.nonnegative, copy.distinct = list(self.nonnegative), list(self.distinct)
+        copy.excluded = {atom: dict(values) for atom, values in self.excluded.items()}
         copy.premises, copy.cases = list(self.premises), list(self.cases)
         copy.contradiction = self.contradiction
         copy.depth = self.depth + 1
@@ -82,6 +83,7 @@ class Context(Normalizer):
         """After a new substitution: facts are taken from the premises again."""
         self.low, self.high = {}, {}
         self.nonnegative, self.distinct, self.rewrites, self.cases = [], [], [], []
+        self.excluded = {}
         self.forget()
         return self.premises
 
@@ -236,8 +238,8 @@ class Context(Normalizer):
         if low is not None and high is not None and low > high:
             self.contradiction = self.mask
         self.mask = outer
-        for fact, mask in self.distinct:
-            self._shave(fact, mask)
+        if atom in self.excluded:
+            self._shave(atom)
 
     def _take_distinct(self, poly: Poly, mask: int) -> None:
         if poly.is_constant():
@@ -245,7 +247,7 @@ class Context(Normalizer):
                 self.contradiction = mask
             return
         self.distinct.append((poly, mask))
-        self._shave(poly, mask)
+        self._exclude(poly, mask)
         outer, self.mask = self.mask, mask
         if self.at_least_zero(poly, 1):
             self._take_nonnegative(poly - const(1), self.mask)
@@ -253,19 +255,26 @@ class Context(Normalizer):
             self._take_nonnegative(-poly - const(1), self.mask)
         self.mask = outer
 
-    def _shave(self, poly: Poly, mask: int) -> None:
-        """``a != k`` at the end of a range shortens it."""
+    def _exclude(self, poly: Poly, mask: int) -> None:
+        """``a != k``, by atom and value: what stands at the end of a range shortens it."""
         atoms = [mono for mono in poly.terms if mono]
         if len(atoms) != 1 or len(atoms[0]) != 1 or poly.constant % poly.terms[atoms[0]]:
             return
         atom, value = atoms[0][0], -(poly.constant // poly.terms[atoms[0]])
-        low, high = self.low.get(atom), self.high.get(atom)
-        if low is not None and low[0] == value:
-            self._take_nonnegative(Poly({(atom,): 1, UNIT: -value - 1}), mask | low[1])
-        elif high is not None and high[0] == value:
-            self._take_nonnegative(
-                Poly({(atom,): -1, UNIT: value - 1} if value != 1 else {(atom,): -1}), mask | high[1]
-            )
+        self.excluded.setdefault(atom, {}).setdefault(value, mask)
+        self._shave(atom)
+
+    def _shave(self, atom: int) -> None:
+        """Moves the ends of a range past excluded values, however many in a row, in one step."""
+        gone = self.excluded[atom]
+        for ends, step in ((self.low, 1), (self.high, -1)):
+            value, mask = ends.get(atom, (None, 0))
+            if value is None or value not in gone:
+                continue
+            while value in gone:
+                mask |= gone[value]
+                value += step
+            self._take_range((atom,), Poly({(atom,): step}).shift(-step * value), mask)
 
     # -- decisions -----------------------------------------------------------------------------------------------
 

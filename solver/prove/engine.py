@@ -228,8 +228,6 @@ class Engine:
 def _reason(expr: BoolExpr, given: str) -> str:
     if has_float(expr):
         return "float"
-    if "resource" in given or "timeout" in given or "canceled" in given:
-        return "z3 gave up within its resource limit"
     return given or "z3 found no model that could be confirmed"
 
 

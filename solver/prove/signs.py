@@ -19,6 +19,7 @@ Fact = tuple[Poly, int]
 FUEL: Final = 60
 QUICK_FUEL: Final = 8
 MAX_RESIDUES: Final = 4096
+_TERMS: Final = 16  # a polynomial of so many terms costs double
 
 
 class Signs(Bounds):
@@ -28,6 +29,7 @@ class Signs(Bounds):
         super().__init__(algebra)
         self.nonnegative: list[Fact] = []
         self.distinct: list[Fact] = []
+        self.excluded: dict[int, dict[int, int]] = {}  # the facts ``atom != value`` again, with their masks
         self.fuel = FUEL
 
     def at_least_zero(self, poly: Poly, depth: int = 4) -> bool:
@@ -48,7 +50,7 @@ class Signs(Bounds):
         self.mask = saved
         if depth == 0 or self.fuel <= 0:
             return False
-        self.fuel -= 1
+        self.fuel -= 1 + len(poly.terms) // _TERMS
         poly = _tightened(poly)
         for weaker, mask in self._by_facts(poly):
             if self.at_least_zero(weaker, depth - 1):
@@ -80,6 +82,8 @@ class Signs(Bounds):
         compound = [atom for atom in compound if atom.kind != "symbol"]
         compound.sort(key=lambda atom: (-atom.depth, -atom.index))
         for atom in compound:
+            if self.fuel < -_TERMS:
+                return False
             parts = poly.split(atom.index)
             if parts is None:
                 continue

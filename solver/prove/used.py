@@ -21,7 +21,10 @@ def minimal(engine: Engine, guard: Condition, outcome: Outcome) -> int:
         if not mask >> bit & 1:
             continue
         smaller = mask & ~(1 << bit)
-        proof = engine.fast_proof(world.context(cone, everything & ~smaller), goal)
+        try:
+            proof = engine.fast_proof(world.context(cone, everything & ~smaller), goal)
+        except RecursionError:
+            return mask
         if proof is not None:
             mask = proof & smaller
             if not mask:

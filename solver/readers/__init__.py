@@ -18,7 +18,17 @@ OBLIGATIONS: Final = "shapeproof.json"
 
 
 def load(path: Path) -> tuple[list[Problem], bool]:
-    """The problems of a file, and whether the file is a list of them. Raises InputError."""
+    """The problems of a file, and whether the file is a list of them. Raises InputError.
+
+    A problem without a name gets the file's.
+    """
+    problems, many = _load(path)
+    for index, problem in enumerate(problems):
+        problem.name = problem.name or (f"{path.name}[{index}]" if many else path.name)
+    return problems, many
+
+
+def _load(path: Path) -> tuple[list[Problem], bool]:
     try:
         size = path.stat().st_size
         if not path.is_file():

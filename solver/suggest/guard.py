@@ -132,7 +132,7 @@ class Advisor:
             return True
         return len(self.guards) == 1 and engine.decide_expr(guard).verdict == "proved"
 
-    def _necessary(self, condition: BoolExpr) -> bool:
+    def necessary(self, condition: BoolExpr) -> bool:
         """Whether the guards themselves imply the condition: then nothing weaker can do."""
         world = World(self.world.problem, [(f"guard {i}", guard) for i, guard in enumerate(self.guards)])
         outcome: Outcome = Engine(world, SMALL_RESOURCES).decide_expr(condition)
@@ -142,7 +142,7 @@ class Advisor:
 
     def described(self, candidate: Candidate) -> Suggestion:
         """The suggestion that a proved candidate makes."""
-        weakest = candidate.condition is self.goal or self._necessary(candidate.condition)
+        weakest = candidate.condition is self.goal or self.necessary(candidate.condition)
         after = self.strengthened(candidate.condition)
         names = sorted(free_symbols(candidate.condition), key=list(self.world.problem.symbols).index)
         named = self.names if candidate.kind == "several" else names

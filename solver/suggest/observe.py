@@ -14,6 +14,7 @@ from solver.suggest.patterns import moduli_of
 
 _FAR: Final = tuple(2**e for e in (8, 10, 12, 16, 24, 31, 33, 63))
 _MAX_WINDOW: Final = 420
+_MAX_WORK: Final = 300_000
 
 
 class Observer:
@@ -25,6 +26,8 @@ class Observer:
         self.guards = list(guards)
         self._searched = False
         self._base: Point | None = None
+        self._size = sum(map(size, [*guards, *engine.sampler(cone).conditions]))
+        self._work = 0
         self.sampler: Sampler = engine.sampler(cone)
         divisors = {d for guard in guards for d in constant_divisors(guard)}
         divisors |= {d for condition in self.sampler.conditions for d in constant_divisors(condition)}
@@ -77,6 +80,9 @@ class Observer:
             return truth
         for value in self._values(atom, name, bases):
             for base in bases:
+                self._work += self._size
+                if self._work > _MAX_WORK:
+                    return truth  # what was seen so far; a pattern that it misleads to is not proved
                 point = self.sampler.make({**base.parameters, atom: value})
                 if point is None:
                     continue
@@ -111,6 +117,18 @@ class Observer:
         from solver.suggest.thresholds import thresholds
 
         return thresholds(self, name)
+
+
+def size(expr: BoolExpr) -> int:
+    """How many parts an expression has, shared ones once: what evaluating it costs."""
+    seen: set[int] = set()
+    stack: list[object] = [expr]
+    while stack:
+        part = stack.pop()
+        if id(part) not in seen:
+            seen.add(id(part))
+            stack.extend(children(part) if isinstance(part, IntExpr) else getattr(part, "args", ()))
+    return len(seen)
 
 
 def constant_divisors(expr: BoolExpr) -> set[int]:

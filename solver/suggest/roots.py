@@ -13,13 +13,15 @@ from solver.prove.points import Point
 from solver.prove.signs import FUEL
 from solver.prove.world import World, goal_of
 from solver.report import Suggestion
-from solver.suggest.guard import Advisor, Candidate
+from solver.suggest.guard import Advisor, Candidate, written_size
 from solver.suggest.observe import Observer
 
 _POOL_SAMPLES: Final = 90
 _POOL_LINE: Final = 70
 _POOL_TELLING: Final = 24
 _SMALL_FUEL: Final = 8
+_FEW: Final = 4
+_SHORT: Final = 60
 
 
 @dataclass(slots=True)
@@ -88,6 +90,7 @@ class _Finder:
         for guard in guards:
             if guard.id not in roots:
                 self.cluster.follows[guard.id] = self._needed(roots, guard.id)
+        self.cluster.fix = self._weakest()
 
     def _fix(self, roots: list[str]) -> BoolExpr | None:
         """A condition on single symbols that makes every guard of the cluster hold, proved."""
@@ -101,6 +104,14 @@ class _Finder:
             if all(proved_fast(engine, goal) for goal in self.goals.values()):
                 return candidate.condition
         return None
+
+    def _weakest(self) -> BoolExpr | None:
+        """A fix that is narrower than need be gives way to what the roots themselves say, where that is short."""
+        found, advisor = self.cluster.fix, Advisor(self.engine, [self.goals[id] for id in self.cluster.roots])
+        long = len(advisor.guards) > _FEW or written_size(advisor.goal) > _SHORT
+        if long or advisor.observer.base() is None or (found is not None and advisor.necessary(found)):
+            return found
+        return advisor.goal
 
     def _points(self, base: Point | None) -> Iterator[Point]:
         sampler = self.observer.sampler
