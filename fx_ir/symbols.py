@@ -70,7 +70,11 @@ class DetachedEnv:
         from solver.prove import prove
 
         facts = [Condition(f"F{number}", fact) for number, fact in enumerate((*self._learned, *given), 1)]
-        problem = Problem("check", self._symbols, [], facts, [Condition("G1", condition)])
+        symbols = dict(self._symbols)
+        for fact in (*facts, Condition("G1", condition)):
+            for name, sort in E.symbol_sorts(fact.expr):
+                symbols.setdefault(name, SymbolDecl("unbacked", None, None, sort=sort))
+        problem = Problem("check", symbols, [], facts, [Condition("G1", condition)])
         return prove(problem).status == "proved"
 
     # --- what symbolic numbers ask ---------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -22,9 +23,15 @@ def _is_ours(frame: FrameType) -> bool:
 def watched(found: list[str]) -> Iterator[None]:
     """Adds to ``found`` every Python function that the machine, or C code called by it, runs natively."""
 
+    collectors = {code for hook in gc.callbacks if (code := getattr(hook, "__code__", None)) is not None}
+
     def profile(frame: FrameType, event: str, arg: Any) -> None:
         caller = frame.f_back
         if event != "call" or caller is None or is_own(frame.f_code) or _is_ours(frame):
+            return
+        if (
+            frame.f_code in collectors
+        ):  # the collector may run anywhere, and what it calls is nobody's callback here
             return
         if caller.f_code.co_filename.startswith(MACHINE_FILES) and not frame.f_code.co_filename.startswith(
             "<frozen"

@@ -26,6 +26,7 @@ class Writer:
             "class Manager:",
             "    def __init__(self, name, hide): self.name, self.hide = name, hide",
             "    def __enter__(self): print('enter', self.name); return self",
+            "    def __repr__(self): return f'Manager({self.name!r})'",
             "    def __exit__(self, kind, error, tb): print('exit', self.name, kind); return self.hide",
             "",
             "def main():",
@@ -256,6 +257,7 @@ class Writer:
         self.put(f"class {name}({self.random.choice(['object', 'list', 'dict', 'Exception'])}):")
         self.put(f"    shared = {self.random.randint(0, 3)}")
         self.put(f"    def method(self, x=1): return ({name}.shared, x)")
+        self.put(f"    def __repr__(self): return '{name}()'")
         self.put("    @property")
         self.put("    def prop(self): return self.method(2)")
         self.put("    @classmethod")

@@ -70,7 +70,7 @@ def check(random: Random) -> None:
     assert found == expected, source
 
 
-@settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.randoms(use_true_random=False))
 def test_random_programs(random: Random) -> None:
     check(random)

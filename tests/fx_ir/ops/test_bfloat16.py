@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from fx_ir.dtypes import bfloat16, float32, from_numpy
-from fx_ir.ops import OPS
-from tests.fx_ir.ops.all_samples import BY_OPERATOR, NOT_SAMPLED
+from tests.fx_ir.ops.all_samples import ATEN, BY_OPERATOR, NOT_SAMPLED
 from tests.fx_ir.ops.sampling import arguments, bound, leaves
 
 # Rounding the argument moves the result by more than a rounding, or the operator is about the bits themselves.
@@ -24,7 +23,7 @@ LARGEST = float.fromhex("0x1.fep+127")
 
 
 def _tested() -> list[str]:
-    names = set(OPS) - NOT_SAMPLED
+    names = set(ATEN) - NOT_SAMPLED
     return sorted(name for name in names if not name.removeprefix("aten::").startswith(_APART))
 
 

@@ -9,9 +9,8 @@ import pytest
 
 from fx_ir import dtypes, fake_context
 from fx_ir.meta import TensorMeta
-from fx_ir.ops import OPS
 from fx_ir.ops.registry import infer
-from tests.fx_ir.ops.all_samples import BY_OPERATOR, NOT_SAMPLED
+from tests.fx_ir.ops.all_samples import ATEN, BY_OPERATOR, NOT_SAMPLED
 from tests.fx_ir.ops.sampling import (
     arguments,
     bound,
@@ -55,7 +54,7 @@ def agree(meta: Any, value: Any, compare_strides: bool) -> None:
         assert significant(value.shape, strides) == significant(value.shape, meta.strides)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("name", sorted(set(OPS) - NOT_SAMPLED))
+@pytest.mark.parametrize("name", sorted(set(ATEN) - NOT_SAMPLED))
 def test_fake_foretells_the_kernel(name: str) -> None:
     assert BY_OPERATOR[name], f"{name} has no sample call"
     for call in BY_OPERATOR[name]:
@@ -86,7 +85,7 @@ def test_fake_foretells_the_kernel(name: str) -> None:
 
 def _views() -> list[str]:
     return [
-        name for name, operator in OPS.items() if operator.view is not None and operator.maybe_view is None
+        name for name, operator in ATEN.items() if operator.view is not None and operator.maybe_view is None
     ]
 
 
@@ -104,7 +103,7 @@ def test_views_share_memory(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", sorted(name for name, operator in OPS.items() if operator.maybe_view is not None)
+    "name", sorted(name for name, operator in ATEN.items() if operator.maybe_view is not None)
 )
 def test_what_may_be_a_view_says_when(name: str) -> None:
     for call in BY_OPERATOR[name]:

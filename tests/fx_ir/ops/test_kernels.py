@@ -11,6 +11,7 @@ import pytest
 
 from fx_ir import rng
 from fx_ir.ops import OPS
+from tests.fx_ir.ops.all_samples import ATEN
 
 Array = np.ndarray[Any, np.dtype[Any]]
 RNG = np.random.default_rng(7)
@@ -271,7 +272,7 @@ _OTHER_RANDOM = ("generator", ".input", "scaled_dot_product_attention")
 
 def test_every_random_operator_is_drawn_from() -> None:
     random = {
-        name.removeprefix("aten::") for name, operator in OPS.items() if operator.random and operator.kernel
+        name.removeprefix("aten::") for name, operator in ATEN.items() if operator.random and operator.kernel
     }
     assert {name for name in random if not name.endswith(_OTHER_RANDOM)} == set(_DRAWS)
 
