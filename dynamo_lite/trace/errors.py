@@ -118,3 +118,10 @@ LOOPS_NOT_TRACED: Final = declare(
     hint="use map for independent steps, or unroll a loop over a static length",
     about="A loop operator that runs eagerly and has no recorded form.",
 )
+UNINITIALIZED: Final = declare(
+    "uninitialized-state",
+    StateError,
+    "the {kind} {name} is not initialised ({problem})",
+    hint="call the module once with an example before export, so that lazy parameters get their shapes",
+    about="All state must be initialised before export.",
+)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from dynamo_lite.fake import FakeTensor
-from dynamo_lite.trace.errors import ATTRIBUTE_WRITTEN, OUTER_WRITTEN, PARAMETER_WRITTEN
+from dynamo_lite.trace.errors import ATTRIBUTE_WRITTEN, OUTER_WRITTEN, PARAMETER_WRITTEN, UNINITIALIZED
 from fx_ir import functionalize
 from fx_ir.names import sanitize
 from fx_ir.node import Node
@@ -98,7 +98,10 @@ class LiftedState:
 
     def _lift(self, kind: Kind, target: str, tensor: Any, persistent: bool | None) -> FakeTensor:
         tracer = self._tracer
-        meta = tracer.library.describe(tensor)
+        try:
+            meta = tracer.library.describe(tensor)
+        except ValueError as error:  # what a library raises for a lazy parameter that has no shape yet
+            raise UNINITIALIZED(kind=kind, name=target, problem=str(error).partition(". ")[0]) from None
         graph = tracer.top.graph
         name = _PREFIX[kind] + sanitize(target)
         node_meta = {"val": meta, "nn_module_stack": (), "location": None}
