@@ -143,7 +143,7 @@ def nll_loss(
         raise IndexError(f"Target {chosen.max()} is out of bounds.")
     picked = np.squeeze(np.take_along_axis(self, np.expand_dims(chosen, axis), axis=axis), axis=axis)
     scale = np.where(kept, 1 if weight is None else weight[chosen], 0).astype(self.dtype)
-    loss = as_array(-picked * scale)
+    loss: Any = as_array(-picked * scale)
     if reduction == MEAN:
         return as_array(loss.sum() / scale.sum()).astype(self.dtype, copy=False)
     return reduce_loss(loss, reduction, self.dtype)
@@ -186,7 +186,7 @@ def cross_entropy(
         return loss
     kept = target != ignore_index
     weighted = scores if weight is None else scores * weight.reshape(shape)
-    smooth = as_array(np.where(kept, -weighted.sum(axis=axis), 0))
+    smooth: Any = as_array(np.where(kept, -weighted.sum(axis=axis), 0))
     if reduction == MEAN:
         scale = kept.sum() if weight is None else np.where(kept, weight[np.where(kept, target, 0)], 0).sum()
         smooth = as_array(smooth.sum() / scale)

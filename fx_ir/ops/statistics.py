@@ -25,7 +25,7 @@ def _fake_spread(self: TensorMeta, dim: Sequence[int] | None, keepdim: bool) -> 
 
 
 def _spread(
-    self: Array, dim: Sequence[int] | None, correction: Any, keepdim: bool, root: bool
+    self: Array, dim: Sequence[int] | None, correction: Any, keepdim: Any, root: bool
 ) -> tuple[Array, Array]:
     wide = self.astype(compute_type(self.dtype), copy=False)
     axis = axes(self, dim)
@@ -119,21 +119,22 @@ def vector_norm(
 ) -> Array:
     array = self if dtype is None else to(self, dtype)
     size = np.abs(array)
+    keep: Any = keepdim  # NumPy 2.5 annotates keepdims by literals
     target = size.dtype
     size = as_array(size).astype(compute_type(target), copy=False)
     axis = axes(self, dim)
     if ord == math.inf:
-        result = np.max(size, axis=axis, keepdims=keepdim)
+        result = np.max(size, axis=axis, keepdims=keep)
     elif ord == -math.inf:
-        result = np.min(size, axis=axis, keepdims=keepdim)
+        result = np.min(size, axis=axis, keepdims=keep)
     elif ord == 0:
-        result = np.sum(size != 0, axis=axis, keepdims=keepdim)
+        result = np.sum(size != 0, axis=axis, keepdims=keep)
     elif ord == 1:
-        result = np.sum(size, axis=axis, keepdims=keepdim)
+        result = np.sum(size, axis=axis, keepdims=keep)
     elif ord == 2:
-        result = np.sqrt(np.sum(size * size, axis=axis, keepdims=keepdim))
+        result = np.sqrt(np.sum(size * size, axis=axis, keepdims=keep))
     else:
-        result = np.power(np.sum(np.power(size, ord), axis=axis, keepdims=keepdim), 1.0 / ord)
+        result = np.power(np.sum(np.power(size, ord), axis=axis, keepdims=keep), 1.0 / ord)
     return dense(result).astype(target, copy=False)
 
 
