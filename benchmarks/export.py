@@ -114,7 +114,7 @@ def call_checks() -> None:
     descriptor = SentenceEncoder.__dict__["forward"]
     ids, mask = inputs(2, 16)
     model(ids, mask)
-    live: LiveProgram = descriptor._programs[model][-1]
+    live: LiveProgram = descriptor._kept(model)[-1]
     live.prepare(model, (ids, mask), {})
     count = 2000
     start = time.perf_counter()
