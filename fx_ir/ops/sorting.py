@@ -9,11 +9,11 @@ import numpy as np
 
 from fx_ir.dtypes import Category, DType, bool_, get_default_dtype, int32, int64
 from fx_ir.meta import Size, TensorMeta
-from fx_ir.ops.arrays import Array, as_array, compute_type, to_float
+from fx_ir.ops.arrays import Array, as_array, compute_type, describe, laid_out, to_float
 from fx_ir.ops.indexing import data_size
 from fx_ir.ops.reduction import reduced, sum_dtype
 from fx_ir.ops.registry import register, register_inplace
-from fx_ir.ops.shapes import broadcast_shapes, elementwise, wrap_dim
+from fx_ir.ops.shapes import broadcast_shapes, elementwise, elementwise_strides, wrap_dim
 
 # --- sort ------------------------------------------------------------------------------------------------------------
 
@@ -43,12 +43,10 @@ def sort(self: Array, dim: int = -1, descending: bool = False, **_: Any) -> tupl
 
 
 def _as_laid(array: Array, pattern: Array) -> Array:
-    """The array in the memory order of another of its shape."""
+    """The array in the memory order that an elementwise operator on ``pattern`` would give: its own where that is dense."""
     if pattern.flags.c_contiguous:
         return np.ascontiguousarray(array)
-    result = np.empty_like(pattern, dtype=array.dtype, subok=False)
-    result[...] = array
-    return result
+    return laid_out(array, elementwise_strides(array.shape, [describe(pattern)]))
 
 
 def fake_argsort(self: TensorMeta, dim: int = -1, descending: bool = False, **_: Any) -> TensorMeta:
