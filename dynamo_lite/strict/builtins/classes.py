@@ -9,12 +9,13 @@ from typing import Any, Final
 
 from dynamo_lite.strict.builtins.registry import replaces, replaces_directly
 from dynamo_lite.strict.decode.versions import SET_NAME_WRAPS
-from dynamo_lite.strict.machine.attributes import bound_call
-from dynamo_lite.strict.machine.calls import CALLERS, Kwargs, construct, native
+from dynamo_lite.strict.machine.calls import CALLERS, Kwargs, native
 from dynamo_lite.strict.machine.code import code_for
+from dynamo_lite.strict.machine.construction import construct
 from dynamo_lite.strict.machine.frame import NULL, Frame, cell_value, new_frame
 from dynamo_lite.strict.machine.routine import Routine, start
 from dynamo_lite.strict.machine.slots import MISSING, classes_changed, dict_of, lookup, mro_of, slot
+from dynamo_lite.strict.machine.special import bound_call
 from dynamo_lite.strict.machine.view import user_frame
 
 

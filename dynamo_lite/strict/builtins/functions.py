@@ -9,10 +9,10 @@ import types
 from typing import Any, Final
 
 from dynamo_lite.strict.builtins.registry import replaces, replaces_directly
-from dynamo_lite.strict.machine.attributes import bound_call, special_call
 from dynamo_lite.strict.machine.calls import Kwargs, native
+from dynamo_lite.strict.machine.drivers import suspended
 from dynamo_lite.strict.machine.frame import Frame
-from dynamo_lite.strict.machine.generators import NO_DEFAULT, resume_next, suspended
+from dynamo_lite.strict.machine.generators import NO_DEFAULT, resume_next
 from dynamo_lite.strict.machine.iteration import (
     END,
     SEQUENCE_ITERATOR,
@@ -25,6 +25,7 @@ from dynamo_lite.strict.machine.iteration import (
 from dynamo_lite.strict.machine.operators import binary_protocol, compare_protocol, compares_in_python
 from dynamo_lite.strict.machine.routine import Routine, call, start
 from dynamo_lite.strict.machine.slots import lookup, mro_of, slot
+from dynamo_lite.strict.machine.special import bound_call, special_call
 from dynamo_lite.strict.machine.truth import index, length, truth
 
 

@@ -11,8 +11,9 @@ from dynamo_lite.strict.builtins.functions import sort_items
 from dynamo_lite.strict.builtins.registry import replaces_method, replaces_method_directly
 from dynamo_lite.strict.machine.attributes import VIRTUAL
 from dynamo_lite.strict.machine.calls import CALLERS, Kwargs, native
+from dynamo_lite.strict.machine.drivers import suspended
 from dynamo_lite.strict.machine.frame import Frame, GeneratorFrame
-from dynamo_lite.strict.machine.generators import NO_DEFAULT, delegate_of, resume_next, suspended
+from dynamo_lite.strict.machine.generators import NO_DEFAULT, delegate_of, resume_next
 from dynamo_lite.strict.machine.iteration import SEQUENCE_ITERATOR, SequenceProxy, _itself, collect
 from dynamo_lite.strict.machine.routine import Routine, call
 from dynamo_lite.strict.machine.view import view_of

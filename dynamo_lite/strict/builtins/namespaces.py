@@ -72,8 +72,8 @@ def _dir_locals(namespace: Any) -> Routine:
 
 
 def _dir(frame: Frame, obj: Any) -> Routine:
-    from dynamo_lite.strict.machine.attributes import bound_call
     from dynamo_lite.strict.machine.slots import MISSING, slot
+    from dynamo_lite.strict.machine.special import bound_call
 
     method = slot(frame, type(obj), "__dir__")
     if method is None:

@@ -9,11 +9,12 @@ from typing import Any
 
 from dynamo_lite.strict.builtins.registry import replaces, replaces_directly
 from dynamo_lite.strict.machine import attributes, stores
-from dynamo_lite.strict.machine.attributes import bound_call, get_attr
+from dynamo_lite.strict.machine.attributes import get_attr
 from dynamo_lite.strict.machine.calls import Kwargs, native
 from dynamo_lite.strict.machine.frame import NULL, Frame, cell_value
 from dynamo_lite.strict.machine.routine import Routine, call, start
 from dynamo_lite.strict.machine.slots import dict_of, lookup, mro_of, slot
+from dynamo_lite.strict.machine.special import bound_call
 from dynamo_lite.strict.machine.truth import truth
 
 

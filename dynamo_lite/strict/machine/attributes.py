@@ -11,9 +11,9 @@ from collections.abc import Callable
 from types import FunctionType, ModuleType
 from typing import Any, Final
 
-from dynamo_lite.strict.machine.calls import bind, invoke
-from dynamo_lite.strict.machine.frame import NULL, Frame
-from dynamo_lite.strict.machine.routine import Request, Routine, call, start
+from dynamo_lite.strict.machine.calls import CALLERS, invoke
+from dynamo_lite.strict.machine.frame import Frame
+from dynamo_lite.strict.machine.routine import Routine, call, start
 from dynamo_lite.strict.machine.slots import (
     INFOS,
     MISSING,
@@ -25,6 +25,7 @@ from dynamo_lite.strict.machine.slots import (
     plain_dict,
     slot,
 )
+from dynamo_lite.strict.machine.special import bound_call
 
 Getter = Callable[[Frame, Any, str, Any], "Frame | None"]
 Plan = tuple[Getter, Any]
@@ -97,8 +98,6 @@ def _plan(frame: Frame, kind: type, name: str) -> Plan:
     return _get_or_hook, (plan, hook)
 
 
-# called with the object in front instead of being bound first (None cannot be bound by __get__)
-_UNBOUND: Final = frozenset({FunctionType, types.WrapperDescriptorType, types.MethodDescriptorType})
 _PLAIN_KINDS: Final = NATIVE | {FunctionType, types.MethodType, staticmethod}
 
 
@@ -138,24 +137,6 @@ def _get_native_or_hook(frame: Frame, obj: Any, name: str, extra: Any) -> Frame 
     if type(hook) is FunctionType:
         return invoke(frame, hook, (obj, name), None)
     return start(frame, bound_call(frame, hook, obj, (name,)))
-
-
-def bound_call(frame: Frame, attribute: Any, obj: Any, args: tuple[Any, ...]) -> Routine:
-    """Calls a special method that may be any descriptor."""
-    if type(attribute) in _UNBOUND:
-        return (yield attribute, (obj, *args), None)
-    bound = yield from bind(frame, attribute, obj, type(obj))
-    return (yield bound, args, None)
-
-
-def lookup_special(frame: Frame, obj: Any, name: str) -> Routine:
-    """A special method found on the type and bound, as C code looks it up; AttributeError where there is none."""
-    attribute = lookup(type(obj), name)
-    if attribute is MISSING:
-        raise AttributeError(name)
-    if type(attribute) is FunctionType:
-        return types.MethodType(attribute, obj)
-    return (yield from bind(frame, attribute, obj, type(obj)))
 
 
 def _get_property(frame: Frame, obj: Any, name: str, attribute: Any) -> Frame | None:
@@ -357,128 +338,4 @@ def get_from(
     return None
 
 
-# --- writing
-
-
-def special_call(attribute: Any, obj: Any, args: tuple[Any, ...]) -> Request:
-    """The request that calls a special method, whatever descriptor it is.
-
-    Where StopIteration matters, a routine must yield this itself: a nested generator would turn it into RuntimeError.
-    """
-    if type(attribute) in _UNBOUND:
-        return attribute, (obj, *args), None
-    return _Bound(attribute, obj), args, None
-
-
-class _Bound:
-    """A special method that is some other descriptor, to be bound when called."""
-
-    __slots__ = ("attribute", "obj")
-
-    def __init__(self, attribute: Any, obj: Any) -> None:
-        self.attribute = attribute
-        self.obj = obj
-
-
-def _call_bound(frame: Frame, fn: Any, args: tuple[Any, ...], kwargs: Any) -> Frame | None:
-    return start(frame, bound_call(frame, fn.attribute, fn.obj, args))
-
-
-# --- instructions
-
-
-def load_attr(frame: Frame, stack: list[Any], name: str) -> Frame | None:
-    obj = stack[-1]
-    info = INFOS.get(id(type(obj)))
-    if info is not None and info.plans.get(name) is NATIVE_PLAN and frame.policy is None:
-        stack[-1] = getattr(obj, name)
-        return None
-    return get_attr(frame, stack.pop(), name)
-
-
-def load_method_below(frame: Frame, stack: list[Any], name: str) -> Frame | None:
-    obj = stack[-1]
-    stack[-1] = NULL
-    info = INFOS.get(id(type(obj)))
-    if info is not None and info.plans.get(name) is NATIVE_PLAN and frame.policy is None:
-        stack.append(getattr(obj, name))
-        return None
-    return get_attr(frame, obj, name)
-
-
-def load_method_above(frame: Frame, stack: list[Any], name: str) -> Frame | None:
-    obj = stack[-1]
-    info = INFOS.get(id(type(obj)))
-    if info is not None and info.plans.get(name) is NATIVE_PLAN and frame.policy is None:
-        stack[-1] = getattr(obj, name)
-        stack.append(NULL)
-        return None
-    following = get_attr(frame, stack.pop(), name)
-    if following is None:
-        stack.append(NULL)
-        return None
-    return _then_null(following, frame)
-
-
-def _then_null(following: Frame, back: Frame) -> Frame:
-    """The value is not there yet: NULL is pushed once it is."""
-    bottom = following
-    while bottom.back is not back:
-        assert bottom.back is not None
-        bottom = bottom.back
-    bottom.deliver = _push_with_null(bottom.deliver)
-    return following
-
-
-def _push_with_null(deliver: Any) -> Callable[[Frame, Any], Frame | None]:
-    def push(frame: Frame, value: Any) -> Frame | None:
-        back = frame.back
-        assert back is not None
-        if deliver is None:
-            back.stack.append(value)
-        else:
-            deliver(frame, value)
-        back.stack.append(NULL)
-        return back
-
-    return push
-
-
-def load_super_attr(frame: Frame, stack: list[Any], arg: tuple[str, bool]) -> Frame | None:
-    obj = stack.pop()
-    cls = stack.pop()
-    made = stack.pop()
-    name, two_arguments = arg
-    if made is super:
-        return get_attr(frame, super(cls, obj), name)
-    return start(frame, _other_super(frame, made, (cls, obj) if two_arguments else (), name))
-
-
-def _other_super(frame: Frame, made: Any, args: tuple[Any, ...], name: str) -> Routine:
-    obj = yield made, args, None
-    return (yield call(getattr, obj, name))
-
-
-def load_super_method_below(frame: Frame, stack: list[Any], arg: tuple[str, bool]) -> Frame | None:
-    made = stack[-3]
-    stack[-3] = NULL
-    stack.insert(-2, made)
-    return load_super_attr(frame, stack, arg)
-
-
-def load_super_method_above(frame: Frame, stack: list[Any], arg: tuple[str, bool]) -> Frame | None:
-    following = load_super_attr(frame, stack, arg)
-    if following is None:
-        stack.append(NULL)
-        return None
-    return _then_null(following, frame)
-
-
-def _register() -> None:
-    from dynamo_lite.strict.machine.calls import CALLERS
-
-    CALLERS[id(_RunPlan)] = _run_plan
-    CALLERS[id(_Bound)] = _call_bound
-
-
-_register()
+CALLERS[id(_RunPlan)] = _run_plan

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from dynamo_lite.strict.machine.attributes import bound_call
+from dynamo_lite.strict.machine.calls import describe
 from dynamo_lite.strict.machine.frame import NULL, Frame
 from dynamo_lite.strict.machine.iteration import collect
 from dynamo_lite.strict.machine.routine import Routine, call, start
 from dynamo_lite.strict.machine.slots import MISSING, lookup, slot
+from dynamo_lite.strict.machine.special import bound_call
 from dynamo_lite.strict.machine.stores import dropped
 
 
@@ -167,8 +168,6 @@ def dict_merge(frame: Frame, stack: list[Any], depth: int) -> Frame | None:
 
 def merge_mapping(frame: Frame, target: dict[Any, Any], value: Any, fn: Any) -> Routine:
     """``**value`` in a call; a key given twice, or not a mapping, is CPython's TypeError."""
-    from dynamo_lite.strict.machine.calls import describe
-
     if type(value) is dict:
         pairs: Any = value.items()
     else:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from types import CoroutineType, GeneratorType
 from typing import Any, Final
 
-from dynamo_lite.strict.machine.attributes import bound_call, special_call
+from dynamo_lite.strict.machine.drivers import suspended
 from dynamo_lite.strict.machine.frame import Frame
-from dynamo_lite.strict.machine.generators import _direct, _over, suspended
+from dynamo_lite.strict.machine.generators import _direct, _over
 from dynamo_lite.strict.machine.iteration import get_iter_of
 from dynamo_lite.strict.machine.routine import Routine, call, start
 from dynamo_lite.strict.machine.slots import MISSING, lookup, slot
+from dynamo_lite.strict.machine.special import bound_call, special_call
 
 CO_COROUTINE: Final = 0x80
 CO_ITERABLE_COROUTINE: Final = 0x100

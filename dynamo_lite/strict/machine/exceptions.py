@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from dynamo_lite.strict.machine.attributes import lookup_special
 from dynamo_lite.strict.machine.calls import invoke
 from dynamo_lite.strict.machine.frame import Frame
 from dynamo_lite.strict.machine.routine import Routine, call, start
 from dynamo_lite.strict.machine.run import chain, get_context, get_traceback, unwind
 from dynamo_lite.strict.machine.slots import MISSING, lookup, mro_of
+from dynamo_lite.strict.machine.special import lookup_special
 
 
 def raise_(frame: Frame, stack: list[Any], count: int) -> Frame | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from dynamo_lite.strict.machine import attributes, functions, names
+from dynamo_lite.strict.machine import attribute_loads, functions, names
 from dynamo_lite.strict.machine.attributes import NATIVE_PLAN, get_attr
 from dynamo_lite.strict.machine.frame import NULL, Frame
 from dynamo_lite.strict.machine.items import get_item
@@ -146,7 +146,7 @@ def load_f_method_below(arg: tuple[int, str]) -> Handler:
         if obj is NULL:
             need(frame, stack, slot)
         stack.append(obj)
-        return attributes.load_method_below(frame, stack, name)
+        return attribute_loads.load_method_below(frame, stack, name)
 
     return handler
 
@@ -159,7 +159,7 @@ def load_f_method_above(arg: tuple[int, str]) -> Handler:
         if obj is NULL:
             need(frame, stack, slot)
         stack.append(obj)
-        return attributes.load_method_above(frame, stack, name)
+        return attribute_loads.load_method_above(frame, stack, name)
 
     return handler
 

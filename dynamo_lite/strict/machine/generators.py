@@ -1,46 +1,20 @@
-"""Generators, coroutines and asynchronous generators: real objects in front of suspended frames.
+"""Suspended frames: resuming them, throwing into them, and the instructions that yield and return.
 
-The object that user code sees is a real generator (coroutine, asynchronous generator) made from a small native driver. Its
-type, ``inspect``, asyncio, finalisation at collection and so on are CPython's own. Where the machine itself iterates or
-delegates (``for``, ``yield from``, ``await``, ``next``) it resumes the suspended frame directly, without the driver and
-without recursion.
+Where the machine itself iterates or delegates (``for``, ``yield from``, ``await``, ``next``) it resumes the suspended frame
+directly, without recursion; what the user holds is the real object made in ``machine.drivers``.
 """
 
 from __future__ import annotations
 
-import types
-import weakref
-from types import CodeType, CoroutineType, FunctionType, GeneratorType
+from types import CoroutineType, GeneratorType
 from typing import Any, Final
 
-from dynamo_lite.strict.machine.current import current_machine
-from dynamo_lite.strict.machine.frame import Frame, GeneratorFrame, Handled
+from dynamo_lite.strict.machine.frame import Frame, GeneratorFrame
 from dynamo_lite.strict.machine.routine import Routine, start
-from dynamo_lite.strict.machine.run import LEAVE, chain, run, unwind
-
-CO_GENERATOR: Final = 0x20
-CO_COROUTINE: Final = 0x80
-CO_ITERABLE_COROUTINE: Final = 0x100
-CO_ASYNC_GENERATOR: Final = 0x200
-
-_PRIMED: Final = object()
+from dynamo_lite.strict.machine.run import LEAVE, chain, unwind
 
 
-# --- native resumption
-
-
-def _enter(frame: GeneratorFrame) -> Frame:
-    """Prepares a run that resumes ``frame`` from native code; the exit frame is put below it."""
-    if frame.running:
-        raise ValueError("generator already executing")
-    machine = current_machine()
-    outer = machine.frame
-    leave = machine.exit_frame(outer)
-    _attach(frame, leave)
-    return leave
-
-
-def _attach(frame: GeneratorFrame, below: Frame) -> None:
+def attach(frame: GeneratorFrame, below: Frame) -> None:
     frame.back = below
     frame.machine = below.machine
     frame.policy = below.policy
@@ -53,37 +27,6 @@ def _attach(frame: GeneratorFrame, below: Frame) -> None:
     if depth > frame.machine.limit:
         frame.running = False
         raise RecursionError("maximum recursion depth exceeded")
-
-
-def resume(frame: GeneratorFrame, value: Any) -> Any:
-    """Sends a value into the frame and runs it to its next yield, its return or an exception."""
-    leave = _enter(frame)
-    frame.stack.append(value)
-    return _run(frame, leave)
-
-
-def resume_throw(frame: GeneratorFrame, error: BaseException) -> Any:
-    """Throws into the frame and runs it to its next yield, its return or an exception."""
-    leave = _enter(frame)
-    outer = leave.back
-    assert outer is not None
-    machine = leave.machine
-    machine.frame = frame
-    try:
-        following = throw_into(frame, error)
-        return run(following)
-    finally:
-        machine.frame = outer
-
-
-def _run(frame: Frame, leave: Frame) -> Any:
-    machine = leave.machine
-    outer = leave.back
-    assert outer is not None
-    try:
-        return run(frame)
-    finally:
-        machine.frame = outer
 
 
 def throw_into(frame: GeneratorFrame, error: BaseException) -> Frame:
@@ -188,138 +131,6 @@ def _delegate_yielded(routine: Frame, result: Any) -> Frame | None:
     return frame
 
 
-# --- drivers
-
-
-def _driver(frame: GeneratorFrame) -> Any:
-    """The body of every generator and coroutine object: passes what happens to it to the frame."""
-    error: Any = None
-    value: Any = None
-    if frame.priming:
-        frame.priming = False
-        frame.primed = True
-        try:
-            value = yield _PRIMED
-        except BaseException as thrown:
-            error = thrown
-    frame.primed = True
-    while True:
-        if frame.done:
-            if error is not None and not isinstance(error, GeneratorExit):
-                raise error
-            error = None  # this frame stands in its traceback
-            return None
-        if error is None:
-            result = resume(frame, value)
-        else:
-            pending, error = error, None
-            result = resume_throw(frame, pending)
-            del pending
-        if _ended(frame):
-            return result
-        try:
-            value = yield result
-            continue
-        except BaseException as thrown:
-            error = thrown
-            error.__traceback__ = _strip_head(error)
-
-
-def _ended(frame: GeneratorFrame) -> bool:
-    """Whether the frame has ended; asked anew, since running it changes that."""
-    return frame.done
-
-
-def _strip_head(error: BaseException) -> Any:
-    from dynamo_lite.strict.machine.run import get_traceback, user_traceback
-
-    return user_traceback(get_traceback(error))
-
-
-async def _async_driver(frame: GeneratorFrame) -> Any:
-    """The body of every asynchronous generator object; what it awaits is passed on as a coroutine would."""
-    error: Any = None
-    value: Any = None
-    frame.primed = True
-    while not frame.done:
-        try:
-            if error is None:
-                result = resume(frame, value)
-            else:
-                pending, error = error, None
-                result = resume_throw(frame, pending)
-                del pending
-        except StopAsyncIteration as stop:
-            raise RuntimeError("async generator raised StopAsyncIteration") from stop
-        if _ended(frame):
-            return
-        try:
-            if frame.async_yield:
-                value = yield result
-            else:
-                value = await _raw_yield(result)
-        except BaseException as thrown:
-            error = thrown
-            error.__traceback__ = _strip_head(error)
-
-
-@types.coroutine
-def _raw_yield(value: Any) -> Any:
-    return (yield value)
-
-
-def _variant(flags: int) -> FunctionType:
-    code = _driver.__code__
-    made: CodeType = code.replace(co_flags=(code.co_flags & ~CO_GENERATOR) | flags)
-    return FunctionType(made, globals(), "driver")
-
-
-_DRIVERS: Final[dict[int, Any]] = {
-    CO_GENERATOR: _driver,
-    CO_GENERATOR | CO_ITERABLE_COROUTINE: _variant(CO_GENERATOR | CO_ITERABLE_COROUTINE),
-    CO_COROUTINE: _variant(CO_COROUTINE),
-    CO_ASYNC_GENERATOR: _async_driver,
-}
-
-# the frame behind a real object, by identity while it lives
-_FRAMES: Final[dict[int, weakref.ref[GeneratorFrame]]] = {}
-
-
-def suspended(obj: Any) -> GeneratorFrame | None:
-    """The frame behind a generator object, where it is one of ours."""
-    found = _FRAMES.get(id(obj))
-    return None if found is None else found()
-
-
-def return_generator(frame: Frame, stack: list[Any], arg: None) -> Frame | None:
-    """Makes the object and returns it to the caller; the frame waits here."""
-    assert isinstance(frame, GeneratorFrame) and frame.code is not None
-    kind = frame.code.flags & 0x3A0
-    made = _DRIVERS[kind](frame)
-    function = frame.function
-    if function is not None:
-        made.__name__ = function.__name__
-        made.__qualname__ = function.__qualname__
-    else:
-        made.__name__ = frame.code.name
-        made.__qualname__ = frame.code.code.co_qualname
-    key = id(made)
-    frame.object = weakref.ref(made, lambda _: _FRAMES.pop(key, None))
-    _FRAMES[key] = weakref.ref(frame)  # the object keeps the frame, and the collector sees it do so
-    frame.running = frame.done = frame.primed = frame.priming = frame.started = frame.async_yield = False
-    back, deliver = frame.back, frame.deliver
-    assert back is not None
-    frame.handled = Handled()
-    frame.back = None
-    if deliver is not None:
-        frame.back = back
-        following = deliver(frame, made)
-        frame.back = frame.deliver = None
-        return following
-    back.stack.append(made)
-    return back
-
-
 def leave(frame: GeneratorFrame) -> None:
     """The frame has ended, by return or by an exception: its object ends too."""
     frame.done = True
@@ -341,7 +152,7 @@ LEAVE.append(leave)
 
 def _direct(below: Frame, made: Any, frame: GeneratorFrame, deliver: Any, extra: Any) -> GeneratorFrame:
     """Attaches the frame above ``below``, without its driver."""
-    _attach(frame, below)
+    attach(frame, below)
     frame.deliver = deliver
     frame.extra = extra
     return frame

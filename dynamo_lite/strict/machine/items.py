@@ -5,11 +5,11 @@ from __future__ import annotations
 from types import GenericAlias
 from typing import Any, Final
 
-from dynamo_lite.strict.machine.attributes import bound_call
 from dynamo_lite.strict.machine.frame import Frame
 from dynamo_lite.strict.machine.operators import compare_protocol, compares_in_python
 from dynamo_lite.strict.machine.routine import Routine, call, start
 from dynamo_lite.strict.machine.slots import MISSING, lookup, slot
+from dynamo_lite.strict.machine.special import bound_call
 from dynamo_lite.strict.machine.stores import dropped
 from dynamo_lite.strict.machine.truth import index, truth
 

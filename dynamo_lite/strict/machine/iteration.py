@@ -7,13 +7,14 @@ from operator import getitem
 from types import GeneratorType
 from typing import Any, Final
 
-from dynamo_lite.strict.machine.attributes import bound_call, special_call
 from dynamo_lite.strict.machine.current import current_machine
+from dynamo_lite.strict.machine.drivers import suspended
 from dynamo_lite.strict.machine.frame import Frame
-from dynamo_lite.strict.machine.generators import resume_for, suspended
+from dynamo_lite.strict.machine.generators import resume_for
 from dynamo_lite.strict.machine.routine import Routine, call, start
 from dynamo_lite.strict.machine.run import execute
 from dynamo_lite.strict.machine.slots import MISSING, lookup, slot
+from dynamo_lite.strict.machine.special import bound_call, special_call
 
 
 class _End:

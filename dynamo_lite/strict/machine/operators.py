@@ -12,11 +12,11 @@ from types import FunctionType
 from typing import Any, Final
 
 from dynamo_lite.strict.decode.instructions import BINARY_OPERATORS, COMPARE_OPERATORS
-from dynamo_lite.strict.machine.attributes import bound_call
 from dynamo_lite.strict.machine.calls import bind, invoke
 from dynamo_lite.strict.machine.frame import Frame
 from dynamo_lite.strict.machine.routine import Routine, call, start
 from dynamo_lite.strict.machine.slots import MISSING, NATIVE, lookup, mro_of, slot
+from dynamo_lite.strict.machine.special import bound_call
 from dynamo_lite.strict.machine.truth import truth
 
 Handler = Callable[[Frame, list[Any], Any], "Frame | None"]

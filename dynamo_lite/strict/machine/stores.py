@@ -6,7 +6,6 @@ import types
 from collections.abc import Callable
 from typing import Any, Final
 
-from dynamo_lite.strict.machine.attributes import special_call
 from dynamo_lite.strict.machine.calls import invoke
 from dynamo_lite.strict.machine.frame import Frame
 from dynamo_lite.strict.machine.routine import Request
@@ -20,6 +19,7 @@ from dynamo_lite.strict.machine.slots import (
     mro_of,
     slot,
 )
+from dynamo_lite.strict.machine.special import special_call
 
 _PROPERTY_SET: Final[Any] = property.__set__
 

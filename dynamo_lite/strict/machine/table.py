@@ -8,10 +8,11 @@ from typing import Any, Final
 from dynamo_lite.strict.decode.fuse import FUSED
 from dynamo_lite.strict.decode.instructions import INSTRUCTIONS
 from dynamo_lite.strict.machine import (
-    attributes,
+    attribute_loads,
     build,
-    calls,
+    call_instructions,
     coroutines,
+    drivers,
     exceptions,
     functions,
     fused,
@@ -29,8 +30,8 @@ from dynamo_lite.strict.machine import (
 from dynamo_lite.strict.machine.code import HANDLERS, MAKERS
 
 _MODULES: Final[tuple[ModuleType, ...]] = (
-    names, attributes, stores, items, operators, truth, iteration, calls, functions, generators, coroutines, exceptions, build,
-    matching, modules,
+    names, attribute_loads, stores, items, operators, truth, iteration, call_instructions, functions, generators, drivers, coroutines,
+    exceptions, build, matching, modules,
 )  # fmt: skip
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import operator
 from typing import Any
 
-from dynamo_lite.strict.machine.attributes import bound_call
 from dynamo_lite.strict.machine.frame import Frame
 from dynamo_lite.strict.machine.routine import Routine, call, start
 from dynamo_lite.strict.machine.slots import MISSING, lookup, slot
+from dynamo_lite.strict.machine.special import bound_call
 
 
 def truth_now(frame: Frame, value: Any) -> bool | None:
