@@ -13,12 +13,11 @@ import array
 import contextlib
 import gc
 import types
-from collections import OrderedDict, deque
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from typing import Any, Final
 
-from dynamo_lite.strict.machine.slots import MISSING, dict_of, lookup, mro_of, plain_dict
+from dynamo_lite.strict.undo import SAVERS, Restore
 from fx_ir.provenance import Became, Effect, EffectKind
 from solver.errors import Location
 
@@ -40,7 +39,15 @@ class _Entry:
     key: Any
     effect: Effect
     untracked: bool
-    restore: Callable[[], None]
+    restore: Restore
+
+
+@dataclass(slots=True)
+class Rehearsal:
+    """What a run that was undone again did: its writes as ``(kind, object, key)``, and its notes."""
+
+    writes: list[tuple[str, Any, Any]] = field(default_factory=list)
+    notes: list[Effect] = field(default_factory=list)
 
 
 class Transaction:
@@ -50,6 +57,7 @@ class Transaction:
         self._locate = locate
         self._entries: list[_Entry] = []
         self._seen: dict[tuple[int, Any], _Entry] = {}
+        self._outer: list[dict[tuple[int, Any], _Entry]] = []
         self._made: dict[int, Any] = {}
         self._notes: list[Effect] = []
         self._froze = False
@@ -79,7 +87,7 @@ class Transaction:
         mark = _mark(kind, obj, key)
         if mark in self._seen:
             return
-        restore = _RESTORERS[kind](obj, key)
+        restore = SAVERS[kind](obj, key)
         effect = Effect(_KINDS[kind], _describe(kind, obj, key), self._locate(), "rolled back")
         entry = _Entry(obj, kind, key, effect, not gc.is_tracked(obj), restore)
         self._entries.append(entry)
@@ -96,8 +104,37 @@ class Transaction:
 
     def entry(self, obj: Any, kind: str, key: Any) -> Effect | None:
         """The ledger's entry for a place, if it was written."""
-        found = self._seen.get(_mark(kind, obj, key))
+        mark = _mark(kind, obj, key)
+        found = self._seen.get(mark)
+        for seen in self._outer if found is None else ():
+            found = found or seen.get(mark)
         return None if found is None else found.effect
+
+    @contextlib.contextmanager
+    def rehearsal(self) -> Iterator[Rehearsal]:
+        """A transaction of its own inside this one: what happens in it is undone at its end.
+
+        The object given tells afterwards what was written and noted; :meth:`announce` then makes room for the same again.
+        """
+        outer = self._entries, self._seen, self._notes
+        done = Rehearsal()
+        self._entries, self._seen, self._notes = [], {}, []
+        self._outer.append(outer[1])
+        try:
+            yield done
+        finally:
+            done.writes = [(entry.kind, entry.obj, entry.key) for entry in self._entries]
+            done.notes = self._notes
+            try:
+                self.rollback()
+            finally:
+                self._outer.pop()
+                self._entries, self._seen, self._notes = outer
+
+    def announce(self, done: Rehearsal) -> None:
+        """Saves what a rehearsal wrote: it is about to happen in earnest."""
+        for kind, obj, key in done.writes:
+            self.write(kind, obj, key)
 
     # --- reading
 
@@ -134,6 +171,8 @@ class Transaction:
     def rollback(self) -> None:
         """Puts everything back, newest first. An interrupt or error in between is raised after all is done."""
         problem: BaseException | None = None
+        # containers first: putting keys back may run their __hash__, and what that writes is put back after it
+        self._entries.sort(key=lambda entry: entry.kind in ("item", "content"))
         while self._entries:
             entry = self._entries[-1]
             try:
@@ -154,197 +193,6 @@ def _mark(kind: str, obj: Any, key: Any) -> tuple[int, Any]:
     return id(obj), "content" if kind in ("item", "content") else (kind, key)
 
 
-# --- saving: each returns what restores
-
-
-def _save_mapping_key(mapping: Any, key: Any) -> Callable[[], None]:
-    old = mapping.get(key, MISSING)
-
-    def restore() -> None:
-        if old is MISSING:
-            mapping.pop(key, None)
-        else:
-            mapping[key] = old
-
-    return restore
-
-
-def _save_cell(cell: Any, key: Any) -> Callable[[], None]:
-    try:
-        old = cell.cell_contents
-    except ValueError:
-        old = MISSING
-
-    def restore() -> None:
-        if old is not MISSING:
-            cell.cell_contents = old
-            return
-        with contextlib.suppress(ValueError):
-            del cell.cell_contents
-
-    return restore
-
-
-def _save_attribute(obj: Any, name: str) -> Callable[[], None]:
-    kind = type(obj)
-    if issubclass(kind, type):
-        return _save_class_attribute(obj, name)
-    attribute = lookup(kind, name)
-    if name == "__dict__" and type(attribute) is types.GetSetDescriptorType:
-        return _save_dict_object(obj, attribute)
-    if attribute is not MISSING and lookup(type(attribute), "__set__") is not MISSING:
-        return _save_descriptor(obj, attribute)
-    namespace = plain_dict(obj)
-    if namespace is None:
-        return lambda: None  # the write itself will fail
-    return _save_dict(namespace, None)
-
-
-def _save_class_attribute(cls: Any, name: str) -> Callable[[], None]:
-    own = dict_of(cls)
-    # names such as __name__ are kept by the class itself, not in its dictionary
-    described = lookup(type(cls), name)
-    in_type = type(described) is types.GetSetDescriptorType and name not in own
-    try:
-        old = type.__getattribute__(cls, name) if in_type else own.get(name, MISSING)
-    except AttributeError:
-        old = MISSING
-
-    def restore() -> None:
-        if old is not MISSING:
-            type.__setattr__(cls, name, old)
-        elif in_type or name in dict_of(cls):
-            with contextlib.suppress(AttributeError):
-                type.__delattr__(cls, name)
-
-    return restore
-
-
-def _save_dict_object(obj: Any, getset: Any) -> Callable[[], None]:
-    namespace = getset.__get__(obj)
-    content = _save_dict(namespace, None)
-
-    def restore() -> None:
-        getset.__set__(obj, namespace)
-        content()
-
-    return restore
-
-
-def _save_descriptor(obj: Any, descriptor: Any) -> Callable[[], None]:
-    """A slot or another attribute kept by C (``__class__``, ``__defaults__``)."""
-    kind = type(descriptor)
-    try:
-        old = kind.__get__(descriptor, obj, type(obj))
-    except AttributeError:
-        old = MISSING
-
-    def restore() -> None:
-        if old is not MISSING:
-            kind.__set__(descriptor, obj, old)
-            return
-        with contextlib.suppress(AttributeError):
-            kind.__delete__(descriptor, obj)
-
-    return restore
-
-
-def _save_content(obj: Any, key: Any) -> Callable[[], None]:
-    """A whole container, at its first write."""
-    for cls, save in _CONTENT:
-        if cls in mro_of(type(obj)):
-            return save(obj, key)
-    return lambda: None  # not a container that C keeps: its own attributes are announced one by one
-
-
-def _save_list(obj: Any, key: Any) -> Callable[[], None]:
-    old = list.copy(obj)
-    return lambda: list.__setitem__(obj, slice(None), old)
-
-
-def _save_dict(obj: Any, key: Any) -> Callable[[], None]:
-    old = dict.copy(obj)
-
-    def restore() -> None:
-        if not _same_dict(obj, old):
-            dict.clear(obj)
-            dict.update(obj, old)
-
-    return restore
-
-
-def _same_dict(left: Any, right: Any) -> bool:
-    """The same keys and values, by identity and in the same order: then nothing is put back."""
-    if len(left) != len(right):
-        return False
-    pairs = zip(dict.items(left), dict.items(right), strict=True)
-    return all(a is b and x is y for (a, x), (b, y) in pairs)
-
-
-def _save_ordered(obj: Any, key: Any) -> Callable[[], None]:
-    old = list(OrderedDict.items(obj))
-
-    def restore() -> None:
-        OrderedDict.clear(obj)
-        for each, value in old:
-            OrderedDict.__setitem__(obj, each, value)
-
-    return restore
-
-
-def _save_set(obj: Any, key: Any) -> Callable[[], None]:
-    old = set.copy(obj)
-
-    def restore() -> None:
-        set.clear(obj)
-        set.update(obj, old)
-
-    return restore
-
-
-def _save_deque(obj: Any, key: Any) -> Callable[[], None]:
-    old = tuple(deque.__iter__(obj))
-
-    def restore() -> None:
-        deque.clear(obj)
-        deque.extend(obj, old)
-
-    return restore
-
-
-def _save_bytearray(obj: Any, key: Any) -> Callable[[], None]:
-    old = bytes(obj)
-    return lambda: bytearray.__setitem__(obj, slice(None), old)
-
-
-def _save_array(obj: Any, key: Any) -> Callable[[], None]:
-    old = obj[:]
-
-    def restore() -> None:
-        del obj[:]
-        obj.extend(old)
-
-    return restore
-
-
-_CONTENT: Final[tuple[tuple[type, Callable[[Any, Any], Callable[[], None]]], ...]] = (
-    (list, _save_list),
-    (OrderedDict, _save_ordered),
-    (dict, _save_dict),
-    (set, _save_set),
-    (deque, _save_deque),
-    (bytearray, _save_bytearray),
-    (array.array, _save_array),
-)
-_RESTORERS: Final[dict[str, Callable[[Any, Any], Callable[[], None]]]] = {
-    "attr": _save_attribute,
-    "global": _save_mapping_key,
-    "deref": _save_cell,
-    "item": _save_content,
-    "content": _save_content,
-}
-
-
 def _describe(kind: str, obj: Any, key: Any) -> str:
     """What is written, without asking the object."""
     if kind == "global":
@@ -355,148 +203,3 @@ def _describe(kind: str, obj: Any, key: Any) -> str:
         owner = type.__getattribute__(obj, "__name__") if issubclass(type(obj), type) else type(obj).__name__
         return f"{owner}.{key}"
     return f"{type(obj).__name__} contents"
-
-
-# --- C methods that change their object
-
-
-MUTATORS: Final[dict[type, frozenset[str]]] = {
-    list: frozenset(
-        [
-            "append",
-            "extend",
-            "insert",
-            "remove",
-            "pop",
-            "clear",
-            "sort",
-            "reverse",
-            "__setitem__",
-            "__delitem__",
-            "__iadd__",
-            "__imul__",
-            "__init__",
-        ]
-    ),
-    dict: frozenset(
-        [
-            "update",
-            "setdefault",
-            "pop",
-            "popitem",
-            "clear",
-            "__setitem__",
-            "__delitem__",
-            "__ior__",
-            "__init__",
-        ]
-    ),
-    OrderedDict: frozenset(
-        [
-            "move_to_end",
-            "update",
-            "setdefault",
-            "pop",
-            "popitem",
-            "clear",
-            "__setitem__",
-            "__delitem__",
-            "__ior__",
-        ]
-    ),
-    set: frozenset(
-        [
-            "add",
-            "update",
-            "remove",
-            "discard",
-            "pop",
-            "clear",
-            "intersection_update",
-            "difference_update",
-            "symmetric_difference_update",
-            "__ior__",
-            "__iand__",
-            "__isub__",
-            "__ixor__",
-            "__init__",
-        ]
-    ),
-    deque: frozenset(
-        [
-            "append",
-            "appendleft",
-            "extend",
-            "extendleft",
-            "insert",
-            "remove",
-            "pop",
-            "popleft",
-            "clear",
-            "rotate",
-            "reverse",
-            "__setitem__",
-            "__delitem__",
-            "__iadd__",
-            "__imul__",
-            "__init__",
-        ]
-    ),
-    bytearray: frozenset(
-        [
-            "append",
-            "extend",
-            "insert",
-            "remove",
-            "pop",
-            "clear",
-            "reverse",
-            "__setitem__",
-            "__delitem__",
-            "__iadd__",
-            "__imul__",
-            "__init__",
-        ]
-    ),
-    array.array: frozenset(
-        [
-            "append",
-            "extend",
-            "fromlist",
-            "frombytes",
-            "fromfile",
-            "insert",
-            "remove",
-            "pop",
-            "reverse",
-            "byteswap",
-            "__setitem__",
-            "__delitem__",
-            "__iadd__",
-            "__imul__",
-        ]
-    ),
-}
-
-
-def mutated(fn: Any, args: tuple[Any, ...]) -> Any:
-    """The container that a call of a C method will change, or MISSING."""
-    name = fn.__name__ if type(fn) in _METHODS else None
-    if name is None:
-        return MISSING
-    if type(fn) in (types.MethodDescriptorType, types.WrapperDescriptorType):
-        owner = args[0] if args else MISSING
-    else:
-        owner = fn.__self__
-    for cls, names in MUTATORS.items():
-        if name in names and cls in mro_of(type(owner)):
-            return owner
-    return MISSING
-
-
-_METHODS: Final = (
-    types.BuiltinFunctionType,
-    types.MethodDescriptorType,
-    types.WrapperDescriptorType,
-    types.MethodWrapperType,
-)

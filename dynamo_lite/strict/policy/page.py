@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from dynamo_lite.strict.mutators import MUTATORS
 from dynamo_lite.strict.policy import tables
-from dynamo_lite.strict.transaction import MUTATORS
 
 _INTRODUCTION = """# What strict mode allows
 

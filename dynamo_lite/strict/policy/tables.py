@@ -1,7 +1,7 @@
 """What the standard library may do while tracing, as tables. ``docs/strict-policy.md`` is made from them.
 
 A callable in none of the tables is *pure* where its module is one of the interpreter's own or known to be so: it is called natively.
-Methods of builtin containers that change them are found by ``transaction.mutated``.
+Methods of builtin containers that change them are found by ``mutators.mutated``.
 """
 
 from __future__ import annotations

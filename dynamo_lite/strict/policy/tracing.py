@@ -14,11 +14,12 @@ from dynamo_lite.strict.machine.current import peek
 from dynamo_lite.strict.machine.frame import Frame
 from dynamo_lite.strict.machine.null import NullPolicy
 from dynamo_lite.strict.machine.slots import MISSING
+from dynamo_lite.strict.mutators import mutated
 from dynamo_lite.strict.policy import impure, tables
 from dynamo_lite.strict.policy.errors import CALL_REFUSED, ITERATOR_OUTSIDE
 from dynamo_lite.strict.policy.origins import Origins
 from dynamo_lite.strict.policy.roots import globals_root
-from dynamo_lite.strict.transaction import Transaction, mutated
+from dynamo_lite.strict.transaction import Transaction
 from dynamo_lite.trace.tracer import Tracer
 from dynamo_lite.ways_out import WayOut
 from fx_ir.provenance import Assumption, AssumptionKind
@@ -177,7 +178,7 @@ class TracePolicy(NullPolicy):
 
     def _class_of(self, value: Any) -> type:
         if is_fake(value):
-            return self.tracer.library.fake_class.library_class
+            return self.tracer.class_of(value)
         return _CLASSES.get(type(value)) or type(value)
 
     def identical(self, value: Any, other: Any) -> bool:

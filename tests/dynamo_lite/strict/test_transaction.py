@@ -13,8 +13,9 @@ import pytest
 from dynamo_lite.strict.machine.frame import Frame
 from dynamo_lite.strict.machine.null import NullPolicy
 from dynamo_lite.strict.machine.slots import MISSING
+from dynamo_lite.strict.mutators import mutated
 from dynamo_lite.strict.traced import location, run_traced
-from dynamo_lite.strict.transaction import Transaction, mutated
+from dynamo_lite.strict.transaction import Transaction
 
 COUNTER = 1
 ADDED: int
