@@ -36,7 +36,7 @@ from solver.expr.integer import (
     mod,
     power,
 )
-from solver.expr.interval import Interval, Ranges, atom_interval, decide, interval
+from solver.expr.interval import Interval, Ranges, decide, interval
 from solver.expr.nodes import (
     FALSE,
     TRUE,
@@ -75,7 +75,6 @@ __all__ = [
     "Value",
     "and_",
     "atom",
-    "atom_interval",
     "binary",
     "bool_if",
     "bool_symbol",

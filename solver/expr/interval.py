@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
+from itertools import groupby
 from typing import TypeAlias
 
 from solver.expr.nodes import Atom, BoolExpr, IntExpr
 
 Interval: TypeAlias = tuple[int | None, int | None]
 Ranges: TypeAlias = Mapping[str, Interval]
+Known: TypeAlias = dict[Atom, Interval]
 ALL: Interval = (None, None)
 
 
-def interval(p: IntExpr, ranges: Ranges) -> Interval:
-    """Bounds of ``p`` over every assignment within ``ranges`` at which ``p`` has a value."""
+def interval(p: IntExpr, ranges: Ranges, known: Known | None = None) -> Interval:
+    """Bounds of ``p`` over every assignment within ``ranges`` at which ``p`` has a value.
+
+    ``known`` keeps the bounds of atoms, because a size may be built of the same part many times over.
+    """
+    if known is None:
+        known = {}
     low: int | None = p.const
     high: int | None = p.const
     for mono, coef in p.terms.items():
@@ -21,11 +29,11 @@ def interval(p: IntExpr, ranges: Ranges) -> Interval:
             continue
         atoms = mono.atoms
         if len(atoms) > 1:
-            a, b = _product([atom_interval(x, ranges) for x in atoms], atoms)
+            a, b = product_interval([(x, atom_interval(x, ranges, known)) for x in atoms])
         elif atoms[0].op == "symbol":
             a, b = ranges.get(atoms[0].name, ALL)
         else:
-            a, b = atom_interval(atoms[0], ranges)
+            a, b = atom_interval(atoms[0], ranges, known)
         if coef < 0:
             a, b = b, a
         if a is not None:
@@ -39,11 +47,13 @@ def interval(p: IntExpr, ranges: Ranges) -> Interval:
     return low, high
 
 
-def decide(condition: BoolExpr, ranges: Ranges) -> bool | None:
+def decide(condition: BoolExpr, ranges: Ranges, known: Known | None = None) -> bool | None:
     """Whether bounds alone settle a condition, where it has a value."""
+    if known is None:
+        known = {}
     op = condition.op
     if op in (">=", "==", "!="):
-        low, high = interval(condition.poly, ranges)
+        low, high = interval(condition.poly, ranges, known)
         if op == ">=":
             return True if low is not None and low >= 0 else False if high is not None and high < 0 else None
         if low == high == 0:
@@ -51,21 +61,21 @@ def decide(condition: BoolExpr, ranges: Ranges) -> bool | None:
         outside = (low is not None and low > 0) or (high is not None and high < 0)
         return (op == "!=") if outside else None
     if op == "in":
-        low, high = interval(condition.poly, ranges)
+        low, high = interval(condition.poly, ranges, known)
         inside = [v for v in condition.values if (low is None or v >= low) and (high is None or v <= high)]
         if not inside:
             return False
         return True if low is not None and high is not None and len(inside) == high - low + 1 else None
     if op in ("and", "or"):
-        verdicts = [decide(part, ranges) for part in condition.parts]
+        verdicts = [decide(part, ranges, known) for part in condition.parts]
         if (op == "or") in verdicts:
             return op == "or"
         return None if None in verdicts else op == "and"
     if op == "if":
-        test, yes, no = (decide(part, ranges) for part in condition.parts)
+        test, yes, no = (decide(part, ranges, known) for part in condition.parts)
         return yes if test is True or yes is no else no if test is False else None
     if op == "not" and condition.parts[0].op == "in":
-        inner = decide(condition.parts[0], ranges)
+        inner = decide(condition.parts[0], ranges, known)
         return None if inner is None else not inner
     return {"true": True, "false": False}.get(op)
 
@@ -76,59 +86,68 @@ def _scaled(bounds: Interval, k: int) -> Interval:
     return (low, high) if k > 0 else (high, low)
 
 
-def _product(bounds: list[Interval], atoms: tuple[Atom, ...]) -> Interval:
-    result = bounds[0]
-    for i in range(1, len(bounds)):
-        result = _times(result, bounds[i])
-    if (
-        len(atoms) % 2 == 0
-        and result[0] != 0
-        and all(atoms[i] is atoms[i + 1] for i in range(0, len(atoms), 2))
-    ):
-        return max(result[0] or 0, 0), result[1]  # a square
-    return result
+def product_interval(factors: list[tuple[object, Interval]]) -> Interval:
+    """Bounds of a product, from those of its factors; equal factors stand together and are one power."""
+    result: Interval | None = None
+    for _, group in groupby(factors, key=lambda factor: factor[0]):
+        bounds = [interval for _, interval in group]
+        part = bounds[0] if len(bounds) == 1 else _raised(bounds[0], len(bounds))
+        result = part if result is None else _times(result, part)
+    return (1, 1) if result is None else result
+
+
+def _raised(x: Interval, exponent: int) -> Interval:
+    low, high = x
+    if exponent % 2:
+        return _scaled_power(low, exponent), _scaled_power(high, exponent)
+    if low is not None and low >= 0:
+        return low**exponent, _scaled_power(high, exponent)
+    if high is not None and high <= 0:
+        return high**exponent, _scaled_power(low, exponent)
+    return 0, None if low is None or high is None else max(low**exponent, high**exponent)
+
+
+def _scaled_power(bound: int | None, exponent: int) -> int | None:
+    return None if bound is None else bound**exponent
 
 
 def _times(x: Interval, y: Interval) -> Interval:
     (a, b), (c, d) = x, y
     if a is not None and c is not None and a >= 0 and c >= 0:
         return a * c, None if b is None or d is None else b * d
-    if (a == b == 0) or (c == d == 0):
-        return 0, 0
-    if a is None or b is None or c is None or d is None:
-        return _times_open(x, y)
-    corners = (a * c, a * d, b * c, b * d)
-    return min(corners), max(corners)
+    corners = [_corner(p, q) for p in _ends(x) for q in _ends(y)]
+    low, high = min(corners), max(corners)
+    return None if isinstance(low, float) else low, None if isinstance(high, float) else high
 
 
-def _times_open(x: Interval, y: Interval) -> Interval:
-    """The product where a bound is missing: only the signs help."""
-    sign = _sign(x) * _sign(y)
-    if sign == 0:
-        return ALL
-    magnitude = _magnitude(x) * _magnitude(y)
-    return (magnitude, None) if sign > 0 else (None, -magnitude)
+def _ends(x: Interval) -> tuple[int | float, int | float]:
+    return -math.inf if x[0] is None else x[0], math.inf if x[1] is None else x[1]
 
 
-def _sign(x: Interval) -> int:
-    if x[0] is not None and x[0] >= 0:
-        return 1
-    return -1 if x[1] is not None and x[1] <= 0 else 0
+def _corner(p: int | float, q: int | float) -> int | float:
+    """The product of two ends; an end that is no number times 0 is 0, and what is left of it is never multiplied."""
+    if isinstance(p, int) and isinstance(q, int):
+        return p * q
+    if p == 0 or q == 0:
+        return 0
+    return math.inf if (p > 0) == (q > 0) else -math.inf
 
 
-def _magnitude(x: Interval) -> int:
-    low, high = x
-    return low if low is not None and low >= 0 else -(high or 0)
-
-
-def atom_interval(a: Atom, ranges: Ranges) -> Interval:
+def atom_interval(a: Atom, ranges: Ranges, known: Known) -> Interval:
     """Bounds of one atom."""
-    op = a.op
-    if op == "symbol":
+    if a.op == "symbol":
         return ranges.get(a.name, ALL)
+    found = known.get(a)
+    if found is None:
+        found = known[a] = _compound(a, ranges, known)
+    return found
+
+
+def _compound(a: Atom, ranges: Ranges, known: Known) -> Interval:
+    op = a.op
     if op in ("int", "floor", "ceil", "round"):
         return ALL
-    parts = [interval(x, ranges) for x in a.args if isinstance(x, IntExpr)]
+    parts = [interval(x, ranges, known) for x in a.args if isinstance(x, IntExpr)]
     if op == "//":
         return _quotient(parts[0], parts[1])
     if op == "%":
@@ -142,13 +161,13 @@ def atom_interval(a: Atom, ranges: Ranges) -> Interval:
         bound = None if low is None or high is None else max(-low, high)
         return max(low or 0, -high if high is not None else 0, 0), bound
     if op == "if":
-        return _branches(a, parts, ranges)
+        return _branches(a, parts, ranges, known)
     return _power(parts[0], parts[1])
 
 
-def _branches(a: Atom, parts: list[Interval], ranges: Ranges) -> Interval:
+def _branches(a: Atom, parts: list[Interval], ranges: Ranges, known: Known) -> Interval:
     test = a.args[0]
-    verdict = decide(test, ranges) if isinstance(test, BoolExpr) else None
+    verdict = decide(test, ranges, known) if isinstance(test, BoolExpr) else None
     if verdict is not None:
         return parts[0] if verdict else parts[1]
     lows, highs = zip(*parts, strict=True)

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from typing import Final
 
+from solver.expr.interval import Interval, product_interval
 from solver.prove.poly import UNIT, Algebra, Mono, Poly
 
 Bound = tuple[int | None, int]
 NO_BOUND: Final[Bound] = (None, 0)
 _MAX_SHIFTED_DEGREE: Final = 8
-_MAX_SHIFTED_TERMS: Final = 400
+_MAX_SHIFTED_WORK: Final = 400  # terms made; more for a polynomial that has many
 
 
 class Bounds:
@@ -51,16 +52,39 @@ class Bounds:
         return None if value is None else -value
 
     def _compute_lower(self, poly: Poly) -> int | None:
+        """Terms that share no atom cannot influence each other, so each such group is bounded by itself."""
         tangled = {atom for mono in poly.terms if len(mono) > 1 for atom in mono}
         if not tangled:
             return self._lower_linear(poly)
-        alone: dict[Mono, int] = {m: c for m, c in poly.terms.items() if len(m) == 1 and m[0] not in tangled}
+        alone: dict[Mono, int] = {m: c for m, c in poly.terms.items() if not m or m[0] not in tangled}
         total = self._lower_linear(Poly(alone)) if alone else 0
         if total is None:
             return None
-        shifted = self._shifted(Poly({m: c for m, c in poly.terms.items() if m not in alone}))
-        bound = None if shifted is None else self._lower_of_shifted(*shifted)
-        return None if bound is None else total + bound
+        for part in _groups([mono for mono in poly.terms if mono not in alone]):
+            bound = self._lower_tangled(Poly({mono: poly.terms[mono] for mono in part}))
+            if bound is None:
+                return None
+            total += bound
+        return total
+
+    def _lower_tangled(self, poly: Poly) -> int | None:
+        """The better of two bounds: with distances from the ends of ranges, and term by term."""
+        shifted = self._shifted(poly)
+        found = [None if shifted is None else self._lower_of_shifted(*shifted), self._lower_termwise(poly)]
+        return max((bound for bound in found if bound is not None), default=None)
+
+    def _lower_termwise(self, poly: Poly) -> int | None:
+        total = 0
+        for mono, coefficient in poly.terms.items():
+            low, high = product_interval([(atom, self._interval(atom)) for atom in mono])
+            bound = low if coefficient > 0 else high
+            if bound is None:
+                return None
+            total += coefficient * bound
+        return total
+
+    def _interval(self, atom: int) -> Interval:
+        return self.atom_bound(atom, below=True), self.atom_bound(atom, below=False)
 
     def _lower_linear(self, poly: Poly) -> int | None:
         total = 0
@@ -89,17 +113,20 @@ class Bounds:
                 limits[atom] = None
             else:
                 return None
-        result = Poly({})
+        work = _MAX_SHIFTED_WORK + 8 * len(poly.terms)
+        result: dict[Mono, int] = {}
         for mono, coefficient in poly.terms.items():
             if len(mono) > _MAX_SHIFTED_DEGREE:
                 return None
             product = Poly({UNIT: coefficient})
             for atom in mono:
                 product = product * replacement[atom]
-            result = result + product
-            if len(result.terms) > _MAX_SHIFTED_TERMS:
+            work -= len(product.terms)
+            if work < 0:
                 return None
-        return result, limits
+            for term, number in product.terms.items():
+                result[term] = result.get(term, 0) + number
+        return Poly({term: number for term, number in result.items() if number}), limits
 
     def _lower_of_shifted(self, poly: Poly, limits: dict[int, int | None]) -> int | None:
         total = poly.constant
@@ -179,6 +206,26 @@ class Bounds:
         elif len(known) < len(bounds):
             return None
         return max(known) if kind == "max" else min(known)
+
+
+def _groups(monos: list[Mono]) -> list[list[Mono]]:
+    """The monomials in groups that share no atom."""
+    root: dict[int, int] = {}
+
+    def find(atom: int) -> int:
+        while root[atom] != atom:
+            root[atom] = root[root[atom]]
+            atom = root[atom]
+        return atom
+
+    for mono in monos:
+        for atom in mono:
+            root.setdefault(atom, atom)
+            root[find(atom)] = find(mono[0])
+    groups: dict[int, list[Mono]] = {}
+    for mono in monos:
+        groups.setdefault(find(mono[0]), []).append(mono)
+    return list(groups.values())
 
 
 def _product_limit(mono: Mono, limits: dict[int, int | None]) -> int | None:

@@ -297,13 +297,28 @@ class Context(Normalizer):
         return False
 
     def _prove_nonnegative(self, goal: BoolExpr) -> bool:
-        return self.at_least_zero(self.poly(goal.poly))
+        poly = self.poly(goal.poly)
+        bound = self.lower(poly)
+        if bound is not None and bound >= 0:
+            return True
+        return self._by_span(goal) or self.at_least_zero(poly)
 
     def _prove_zero(self, goal: BoolExpr) -> bool:
         return self.is_zero(self.poly(goal.poly))
 
     def _prove_nonzero(self, goal: BoolExpr) -> bool:
-        return self.never_zero(self.poly(goal.poly))
+        return self.never_zero(self.poly(goal.poly)) or self._by_span(goal)
+
+    def _by_span(self, goal: BoolExpr) -> bool:
+        """A comparison settled by the bounds of the expression as it is written, part by part."""
+        saved = self.mask
+        low, high = self.span(goal.poly)
+        if low is not None and low >= (0 if goal.op == ">=" else 1):
+            return True
+        if goal.op == "!=" and high is not None and high < 0:
+            return True
+        self.mask = saved
+        return False
 
     def _prove_member(self, goal: BoolExpr) -> bool:
         poly = self.poly(goal.poly)

@@ -7,10 +7,12 @@ taken as nonzero: that it is, is an obligation of its own, proved apart.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from math import gcd
 from typing import Final
 
 from solver.expr import free_symbols
+from solver.expr.interval import Interval, interval
 from solver.expr.nodes import Atom as ExprAtom
 from solver.expr.nodes import BoolExpr, Expr, FloatExpr, IntExpr
 from solver.prove.floats import exact_value, float_range, integer_range
@@ -26,10 +28,11 @@ from solver.prove.poly import (
     divide_exactly,
     divides,
 )
-from solver.prove.signs import Signs
+from solver.prove.signs import Signs, tightened
 
 Known = tuple[Poly, int]
 _MAX_TERMS: Final = 3000
+_MAX_EXPONENT: Final = 64
 
 
 class TooLarge(Exception):
@@ -131,7 +134,23 @@ class Normalizer(Signs):
             return self._choice(atom)
         if op in ("int", "floor", "ceil", "round"):
             return self._rounded(atom)
-        return self._opaque(atom)
+        return self._power(atom)
+
+    def span(self, expr: IntExpr) -> Interval:
+        """Bounds of an expression as it is written: what it is made of need not be normal, nor small."""
+        return interval(expr, _Spans(self))
+
+    def _power(self, atom: ExprAtom) -> Poly:
+        """A power with a constant exponent is a product."""
+        base, exponent = self._int(atom.args[0]), self._int(atom.args[1])
+        if not exponent.is_constant() or not 0 <= exponent.constant <= _MAX_EXPONENT:
+            return self._opaque(atom)
+        product = ONE
+        for _ in range(exponent.constant):
+            product = product * base
+            if len(product.terms) > _MAX_TERMS:
+                raise TooLarge
+        return product
 
     def _int(self, part: Expr) -> Poly:
         assert isinstance(part, IntExpr)
@@ -150,6 +169,9 @@ class Normalizer(Signs):
         first, second = self._int(yes), self._int(no)
         if first == second:
             return first
+        kind = None if condition.op != ">=" else _extremum_of(self.poly(condition.poly), first - second)
+        if kind is not None:
+            return self.extremum(kind, [first, second])
         symbols = [self.algebra.symbol_index(name) for name in sorted(free_symbols(condition))]
         return self.algebra.atom("choice", condition, first, second, over=(first, second), symbols=symbols)
 
@@ -276,6 +298,32 @@ class Normalizer(Signs):
             return None
         found = integer_range(atom.op, float_range(value, self))
         return found[0] if below else found[1]
+
+
+class _Spans(Mapping[str, Interval]):
+    """Bounds of the symbols of a specification, found when they are asked for."""
+
+    def __init__(self, context: Normalizer) -> None:
+        self.context = context
+
+    def __getitem__(self, name: str) -> Interval:
+        poly = self.context.symbol(name)
+        return self.context.lower(poly), self.context.upper(poly)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.context.algebra.names())
+
+    def __len__(self) -> int:
+        return len(self.context.algebra.names())
+
+
+def _extremum_of(condition: Poly, difference: Poly) -> str | None:
+    """``a if a >= b else b`` is ``max(a, b)``, with ``>`` too; ``condition >= 0`` is asked, ``difference`` is ``a - b``."""
+    for kind, sign in (("max", 1), ("min", -1)):
+        over = difference.scale(sign)
+        if tightened(condition) in (tightened(over), tightened(over.shift(-1))):
+            return kind
+    return None
 
 
 def _balanced(poly: Poly, d: int) -> tuple[Poly, Poly]:

@@ -226,6 +226,10 @@ class Algebra:
             number += 1
         return self.symbol_index(f"{stem}'{number}")
 
+    def names(self) -> list[str]:
+        """The symbols met so far."""
+        return list(self._names)
+
     def name(self, index: int) -> str:
         return str(self.atoms[index].args[0])
 

@@ -9,16 +9,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import product
-from math import gcd
+from math import gcd, lcm
 from typing import Final
 
+from solver.expr.interval import product_interval
 from solver.prove.bounds import Bounds
-from solver.prove.poly import UNIT, Algebra, Atom, Poly, const
+from solver.prove.poly import UNIT, Algebra, Atom, Mono, Poly, const
 
 Fact = tuple[Poly, int]
 FUEL: Final = 60
 QUICK_FUEL: Final = 8
 MAX_RESIDUES: Final = 4096
+_SEVERAL: Final = 2
+_MAX_OPENED: Final = 4
+_MAX_SCALE_BITS: Final = 4096
 _TERMS: Final = 16  # a polynomial of so many terms costs double
 
 
@@ -51,7 +55,9 @@ class Signs(Bounds):
         if depth == 0 or self.fuel <= 0:
             return False
         self.fuel -= 1 + len(poly.terms) // _TERMS
-        poly = _tightened(poly)
+        poly = tightened(poly)
+        if self._by_floors(poly):
+            return True
         for weaker, mask in self._by_facts(poly):
             if self.at_least_zero(weaker, depth - 1):
                 self.mask |= mask
@@ -84,6 +90,7 @@ class Signs(Bounds):
         for atom in compound:
             if self.fuel < -_TERMS:
                 return False
+            self.fuel -= len(poly.terms) // (4 * _TERMS)
             parts = poly.split(atom.index)
             if parts is None:
                 continue
@@ -119,6 +126,58 @@ class Signs(Bounds):
         else:
             return False
         return self.at_least_zero(factor * (dividend - remainder) + slack, depth - 1)
+
+    def _by_floors(self, poly: Poly) -> bool:
+        """Several floors opened at once, over the rationals: those that count against the goal, then all of them."""
+        floors = [index for index in poly.atoms() if self._plain_floor(index)]
+        if len(floors) < _SEVERAL:
+            return False
+        saved = self.mask
+        for both in (False, True):
+            scale, opened = 1, poly
+            for _ in range(_MAX_OPENED):  # floors may stand inside floors
+                times, opened = self._opened(opened, both)
+                if times == 1:
+                    break
+                scale *= times
+            if scale == 1 or scale.bit_length() > _MAX_SCALE_BITS:
+                continue
+            bound = self.lower(opened)
+            if bound is not None and bound > -scale:
+                return True
+            self.mask = saved
+        return False
+
+    def _plain_floor(self, index: int) -> bool:
+        atom = self.algebra.atoms[index]
+        return atom.kind == "floor" and atom.args[1].is_constant()
+
+    def _opened(self, poly: Poly, both: bool) -> tuple[int, Poly]:
+        """``(s, q)`` with ``s * poly >= q``: ``(n - d + 1)/d <= floor(n/d) <= n/d`` for one floor of each term."""
+        chosen: dict[Mono, int] = {}
+        for mono, coefficient in poly.terms.items():
+            found = next((a for a in mono if self._plain_floor(a)), None)
+            if found is not None and (both or coefficient < 0) and self._factors_positive(mono, found):
+                chosen[mono] = found
+        scale = lcm(*(self.algebra.atoms[atom].args[1].constant for atom in chosen.values()))
+        if scale.bit_length() > _MAX_SCALE_BITS:
+            return 1, poly
+        total: dict[Mono, int] = {}
+        for mono, coefficient in poly.terms.items():
+            part = Poly({mono: coefficient * scale})
+            if mono in chosen:
+                dividend, divisor = self.algebra.atoms[chosen[mono]].args
+                d = divisor.constant
+                bound = dividend if coefficient < 0 else dividend.shift(1 - d)
+                part = bound * Poly({_without(mono, chosen[mono]): coefficient * (scale // d)})
+            for term, number in part.terms.items():
+                total[term] = total.get(term, 0) + number
+        return scale, Poly({term: number for term, number in total.items() if number})
+
+    def _factors_positive(self, mono: Mono, opened: int) -> bool:
+        """Whether what a floor is multiplied by is at least 0."""
+        low, _ = product_interval([(atom, self._interval(atom)) for atom in _without(mono, opened)])
+        return low is not None and low >= 0
 
     def _positive(self, poly: Poly) -> bool:
         if poly.is_constant():
@@ -225,7 +284,7 @@ def _without(mono: tuple[int, ...], atom: int) -> tuple[int, ...]:
     return mono[:at] + mono[at + 1 :]
 
 
-def _tightened(poly: Poly) -> Poly:
+def tightened(poly: Poly) -> Poly:
     """The strongest integer form of ``poly >= 0``."""
     common = poly.content()
     if common <= 1:
