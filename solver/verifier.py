@@ -52,6 +52,8 @@ def verify_one(problem: Problem, *, overflow: int | None = None, cross_check: st
 
             problem = with_overflow(problem, overflow)
         report = prove(problem)
+        if problem.note:
+            report.notes.append(problem.note)
         if cross_check is not None:
             from solver.crosscheck import cross_check_report
 

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 _MAX_DEPTH: Final = 60
 _FRAME: Final = re.compile(r'File "([^"]*)", line (\d+), in (\S+)')
+_OF_TORCH: Final = re.compile(r"\Atorch/|[/\\](?:site|dist)-packages[/\\]torch[/\\]")
 _SIGNS: Final = {
     "_operator.ge": ">=",
     "_operator.gt": ">",
@@ -95,7 +96,7 @@ def _line(node: Mapping[str, Any]) -> str | None:
     trace = metadata.get("stack_trace") if isinstance(metadata, dict) else None
     if not isinstance(trace, str):
         return None
-    frames = [frame for frame in _FRAME.findall(trace) if not frame[0].startswith("torch/")]
+    frames = [frame for frame in _FRAME.findall(trace) if not _OF_TORCH.search(frame[0])]
     if not frames:
         return None
     file, line, function = frames[-1]

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import Any, Final, cast
 
 from solver.errors import ExportError
 from solver.readers.errors import BAD_ARCHIVE
 from solver.readers.srepr import SreprError, to_expression
+
+_STORED: Final = re.compile(r"\s*(?:[A-Za-z_]\w*\s*\(|(?:true|false)\s*\Z)")
 
 
 class Place:
@@ -46,8 +49,11 @@ class Place:
         if "as_int" in entry:
             return str(self.integer(entry["as_int"], where))
         stored = self.mapping(self.get(entry, "as_expr", where), where)
+        text = self.text(self.get(stored, "expr_str", where), where)
+        if not _STORED.match(text):
+            return text  # early archives of schema 8 store plain text; the parser of problems judges it
         try:
-            return to_expression(self.text(self.get(stored, "expr_str", where), where))
+            return to_expression(text)
         except SreprError as error:
             raise self.fail(where, str(error)) from None
 

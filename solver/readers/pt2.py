@@ -17,6 +17,7 @@ from typing import IO, Any, Final
 
 from solver.problem import FORMAT, Problem
 from solver.readers.archive import Archive
+from solver.readers.arguments import Step, read_arguments
 from solver.readers.asserts import Assertion, assertions
 from solver.readers.errors import ARCHIVE_VERSION, BAD_ARCHIVE
 from solver.readers.place import Place
@@ -24,9 +25,14 @@ from solver.readers.place import Place
 SCHEMA_MAJOR: Final = 8
 NOT_ENFORCED: Final = "the archive's loader does not check it"
 _MODEL: Final = re.compile(r"(?:[^/]+/)?models/([^/]+)\.json\Z")
-_REFERENCE: Final = re.compile(r"""L((?:\[(?:'[^']*'|\d+)\])+)((?:\.size\(\)\[(\d+)\])?)""")
-_STEP: Final = re.compile(r"\['([^']*)'\]|\[(\d+)\]")
-_SYMBOL: Final = re.compile(r"Symbol\('([A-Za-z_]\w*)'(.*)\)\Z")
+_FLAT: Final = (
+    "serialized_exported_program.json"  # the layout of 8.x archives before there was a folder of models
+)
+_NO_GUARDS: Final = "the archive stores no guards (schema {version}): only what it leaves unsaid is checked"
+_KEY: Final = r"""\['[^'\\]*'\]|\["[^"\\]*"\]|\[\d{1,6}\]|\.(?!size\(|item\()[A-Za-z_]\w*"""
+_REFERENCE: Final = re.compile(rf"""\bL((?:{_KEY})+)(?:\.size\(\)\[(\d{{1,6}})\])?""")
+_STEP: Final = re.compile(_KEY)
+_SYMBOL: Final = re.compile(r"Symbol\('(?P<stored>[A-Za-z_]\w*)'(?P<traits>.*)\)\Z|(?P<plain>[A-Za-z_]\w*)\Z")
 _CALLS: Final = (
     ("torch.sym_float(", "float("),
     ("torch._sym_sqrt(", "math.sqrt("),
@@ -37,22 +43,12 @@ _CALLS: Final = (
 def read_pt2(path: Path, stream: IO[bytes] | None = None) -> list[Problem]:
     """The problems of an archive, one a model. ``stream`` is read in place of the file at ``path``. Raises InputError."""
     with Archive(path, stream) as archive:
-        models = [name for name in archive.entries if _MODEL.match(name)]
+        models = [name for name in archive.entries if _MODEL.match(name) or name == _FLAT]
         if not models:
-            _refuse_older(archive)
-        return [_Model(archive, name).problem() for name in models]
-
-
-def _refuse_older(archive: Archive) -> None:
-    file = archive.path.name
-    for name in archive.entries:
-        if name.rpartition("/")[2] in ("serialized_exported_program.json", "model.json"):
-            top = archive.json(name)
-            version = top.get("schema_version") if isinstance(top, dict) else None
-            raise ARCHIVE_VERSION(
-                file=file, version=f"schema {_version(version)}", known=f"schema {SCHEMA_MAJOR}.x"
+            raise BAD_ARCHIVE(
+                file=path.name, path="models/", what="no model: this is no archive of torch.export.save"
             )
-    raise BAD_ARCHIVE(file=file, path="models/", what="no model: this is no archive of torch.export.save")
+        return [_Model(archive, name).problem() for name in models]
 
 
 def _version(value: object) -> str:
@@ -77,7 +73,10 @@ class _Model(Place):
         self.sizes: dict[tuple[str, int | None], str] = {}
         self.derived: dict[str, str] = {}
         self.positive: set[str] = set()
-        self.inputs: list[str] = []
+        self.inputs: list[
+            str | None
+        ] = []  # every argument in order; None for one that is no tensor and no size
+        self.arguments = read_arguments(module)
 
     def check_version(self) -> None:
         version = self.top.get("schema_version")
@@ -98,43 +97,64 @@ class _Model(Place):
         data = {
             "format": FORMAT,
             "name": f"{self.file}:{Path(self.entry).stem}"
-            if not self.entry.endswith("/model.json")
+            if not self.entry.endswith(("/model.json", _FLAT))
             else self.file,
             "symbols": self.symbols,
             "spec": self.spec,
             "facts": facts,
             "guards": [*guards, *self.guards],
         }
+        if "guards_code" not in self.top:
+            data["note"] = _NO_GUARDS.format(version=_version(self.top["schema_version"]))
         return Problem.from_dict(data, f"{self.file}: {self.entry}")
 
-    def user_inputs(self) -> Iterator[tuple[str, str]]:
-        """``(kind, name)`` of every input that the caller gives."""
+    def user_inputs(self) -> Iterator[tuple[str, str | None]]:
+        """``(kind, name)`` of every argument that the caller gives, constants too."""
         specs = self.sequence(self.get(self.signature, "input_specs", "signature"), "signature.input_specs")
         for i, spec in enumerate(specs):
             where = f"signature.input_specs[{i}]"
             entry = self.mapping(spec, where)
+            if "constant_input" in entry:
+                yield "constant", None
             if "user_input" not in entry:
                 continue
             arg = self.mapping(self.get(self.mapping(entry["user_input"], where), "arg", where), where)
-            for kind in ("as_tensor", "as_sym_int"):
-                if kind in arg:
-                    inner = self.mapping(arg[kind], where)
-                    name = inner.get("name", inner.get("as_name"))
-                    if isinstance(name, str):
-                        yield kind, name
+            kind = next((kind for kind in ("as_tensor", "as_sym_int") if kind in arg), "constant")
+            inner = self.mapping(arg[kind], where) if kind in arg else {}
+            name = inner.get("name", inner.get("as_name"))
+            yield (kind, name) if isinstance(name, str) else ("constant", None)
 
     def read_inputs(self) -> None:
         tensors = self.mapping(self.get(self.graph, "tensor_values", "graph"), "graph.tensor_values")
         numbers = self.mapping(self.graph.get("sym_int_values", {}), "graph.sym_int_values")
         for kind, name in self.user_inputs():
             self.inputs.append(name)
+            if name is None:
+                continue
+            source = self.arguments.texts.get(len(self.inputs) - 1, name)
             if kind == "as_sym_int":
-                self.read_size(name, None, self.get(numbers, name, "graph.sym_int_values"), name)
+                self.read_size(name, None, self.get(numbers, name, "graph.sym_int_values"), source)
                 continue
             where = f"graph.tensor_values.{name}"
             tensor = self.mapping(self.get(tensors, name, "graph.tensor_values"), where)
-            for i, size in enumerate(self.sequence(self.get(tensor, "sizes", where), f"{where}.sizes")):
-                self.read_size(name, i, size, f"{name}.shape[{i}]")
+            sizes = self.sequence(self.get(tensor, "sizes", where), f"{where}.sizes")
+            for i, size in enumerate(sizes):
+                self.read_size(name, i, size, f"{source}.shape[{i}]")
+            fixed = {i: self.sizes[name, i] for i in range(len(sizes)) if self.sizes[name, i].isdecimal()}
+            if len(fixed) < len(sizes):
+                for i, text in fixed.items():
+                    self.fix_size(name, i, int(text), f"{source}.shape[{i}]")
+
+    def fix_size(self, name: str, dim: int, size: int, source: str) -> None:
+        """A static size beside dynamic ones: a symbol of one value, so that counterexamples are whole shapes."""
+        own = self.fresh(f"{name}_{dim}")
+        self.symbols[own] = {"kind": "input", "min": size, "max": size, "source": source, "hint": size}
+
+    def fresh(self, text: str) -> str:
+        own = re.sub(r"\W", "_", text)
+        while own in self.symbols or not re.match(r"[A-Za-z_]", own):
+            own = f"_{own}"
+        return own
 
     def read_size(self, name: str, dim: int | None, value: object, source: str) -> None:
         where = f"size of {source}"
@@ -145,8 +165,8 @@ class _Model(Place):
             return
         hint = self.hint(stored)
         symbol = _SYMBOL.match(stored["expr_str"])
-        if symbol is not None and symbol[1] == text:
-            if dim is not None and "positive=True" in symbol[2]:
+        if symbol is not None and text in (symbol["stored"], symbol["plain"]):
+            if dim is not None and (symbol["plain"] or "positive=True" in symbol["traits"]):
                 self.positive.add(text)
             known = self.symbols.setdefault(text, {"kind": "input", "min": None, "max": None})
             if "source" not in known:
@@ -157,9 +177,7 @@ class _Model(Place):
 
     def read_derived(self, name: str, dim: int | None, text: str, source: str, hint: int | None) -> None:
         """A derived size gets a symbol of its own, tied to its root by the specification."""
-        own = re.sub(r"\W", "_", f"{name}_{dim}" if dim is not None else name)
-        while own in self.symbols:
-            own += "_"
+        own = self.fresh(f"{name}_{dim}" if dim is not None else name)
         self.symbols[own] = {"kind": "input", "min": 0, "max": None, "source": source}
         if hint is not None:
             self.symbols[own]["hint"] = hint
@@ -250,7 +268,7 @@ class _Model(Place):
         """A guard with each ``L['x'].size()[0]`` replaced by the symbol of that size."""
 
         def replaced(match: re.Match[str]) -> str:
-            found = self.size_of(match[1], match[3])
+            found = self.size_of(match[1], match[2])
             if found is None:
                 raise self.fail(where, f"{match[0][:80]} is no input of the model")
             return found
@@ -261,15 +279,18 @@ class _Model(Place):
         return code
 
     def size_of(self, path: str, dim: str | None) -> str | None:
-        steps = [name or number for name, number in _STEP.findall(path)]
-        place = None if dim is None else int(dim)
-        if steps[0] == "flat_args" and len(steps) > 1 and steps[1].isdigit():
-            at = int(steps[1])
-            return self.sizes.get((self.inputs[at], place)) if at < len(self.inputs) else None
-        for name in ("_".join(steps), re.sub(r"\W", "_", "_".join(steps)).lower()):
-            if (name, place) in self.sizes:
-                return self.sizes[name, place]
-        return None
+        """The symbol of a size (of an integer input where ``dim`` is None) that is reached by ``path``."""
+        steps = tuple(_step(text) for text in _STEP.findall(path))
+        at = self.arguments.places.get(steps)
+        if steps[0] == "flat_args" and len(steps) == 2 and isinstance(steps[1], int):
+            at = steps[1]
+        if (
+            at is None and not self.arguments.places
+        ):  # the archive has no tree of arguments: names are all there is
+            name = "_".join(map(str, steps))
+            at = next((i for i, known in enumerate(self.inputs) if known == name), None)
+        name = self.inputs[at] if at is not None and at < len(self.inputs) else None
+        return None if name is None else self.sizes.get((name, None if dim is None else int(dim)))
 
     def read_assertions(self) -> list[dict[str, Any]]:
         numbers = self.mapping(self.graph.get("sym_int_values", {}), "graph.sym_int_values")
@@ -286,6 +307,12 @@ class _Model(Place):
                 fact = {"id": f"A{i + 1}", "expr": assertion.expr, "origin": "runtime assertion"}
                 found.append(fact | ({"at": assertion.at} if assertion.at else {}))
         return found
+
+
+def _step(text: str) -> Step:
+    """``['a']``, ``[0]`` or ``.field`` as a step of a path."""
+    inner = text[1:] if text[0] == "." else text[1:-1]
+    return int(inner) if inner.isdecimal() else inner.strip(inner[0]) if inner[0] in "'\"" else inner
 
 
 def _names(assertion: Assertion) -> set[str]:

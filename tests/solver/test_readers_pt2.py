@@ -13,11 +13,14 @@ from typing import Any
 import pytest
 
 from solver.errors import ExportError, InputError
+from solver.expr import free_symbols
 from solver.problem import Problem
 from solver.prove import prove
 from solver.readers import load
+from solver.readers.asserts import assertions
 from solver.readers.srepr import SreprError, to_expression
 from solver.report import Report
+from solver.verifier import verify
 
 DATA = Path(__file__).parent.parent / "data"
 
@@ -137,6 +140,89 @@ def test_floats_are_decided_exactly() -> None:
 
 def test_an_integer_input_is_a_symbol() -> None:
     assert read("pt2/kint.pt2").symbols["s86"].source == "n"
+
+
+def test_arguments_are_told_apart_by_the_tree_not_by_their_names() -> None:
+    """``forward(a_b, a)`` with ``a = {"b": ...}``: the graph calls the second ``a_b_1``, the guards ``L['a']['b']``."""
+    problem = read("pt2/collide.pt2")
+    sources = {symbol.source for symbol in problem.symbols.values()}
+    assert sources == {"a_b.shape[0]", "a['b'].shape[0]"}
+    about = {problem.symbols[name].source for guard in problem.guards for name in free_symbols(guard.expr)}
+    assert about == {"a['b'].shape[0]"}
+
+
+def test_upper_and_lower_case_are_two_arguments() -> None:
+    """``X[2:].view(-1, 5) + x[3]``: the first guards ask ``X``, the last asks ``x``."""
+    problem = read("pt2/cases.pt2")
+    asked = {
+        guard.id: {problem.symbols[name].source for name in free_symbols(guard.expr)}
+        for guard in problem.guards
+    }
+    assert asked["G1"] == {"X.shape[0]"} and {"x.shape[0]"} in asked.values()
+
+
+def test_fields_of_a_dataclass_are_reached_as_the_user_reaches_them() -> None:
+    problem = read("pt2/dataclass.pt2")
+    assert [symbol.source for symbol in problem.symbols.values()] == ["p.aa.shape[0]"]
+    assert report_on("pt2/dataclass.pt2").status == "proved"
+
+
+def test_constants_count_among_flat_arguments() -> None:
+    """``forward(flag, x, y, z)`` in strict mode: guards say ``flat_args[1]`` and ``flat_args[2]``."""
+    problem = read("pt2/constants.pt2")
+    dynamic = [s.source for s in problem.symbols.values() if s.min != s.max]
+    assert dynamic == ["x.shape[0]", "y.shape[0]"]
+    assert [str(guard.expr) for guard in problem.guards] == ["x_0 != 2", "s43 + 1 == x_0"]
+
+
+def test_a_counterexample_is_a_whole_shape() -> None:
+    """``interp``: static sizes of an input stand beside its dynamic ones."""
+    guard = report_on("pt2/interp.pt2").guards[0]
+    assert guard.inputs["x"].startswith("(1, 3, 2, ") and "?" not in guard.inputs["x"]
+
+
+def early(model: dict[str, Any], minor: int) -> bytes:
+    """The archive as it was before there was a folder of models: one entry, plain text for sizes, no guards."""
+    model["schema_version"] = {"major": 8, "minor": minor}
+    del model["guards_code"]
+    for tensor in model["graph_module"]["graph"]["tensor_values"].values():
+        for size in tensor["sizes"]:
+            if "as_expr" in size:
+                text = to_expression(size["as_expr"]["expr_str"])
+                size["as_expr"]["expr_str"] = text
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as target:
+        target.writestr("version", f"8.{minor}")
+        target.writestr("serialized_exported_program.json", json.dumps(model))
+    return buffer.getvalue()
+
+
+@pytest.mark.parametrize("minor", [1, 3, 20, 99])
+def test_early_archives_of_the_schema_are_read_and_say_that_guards_are_missing(
+    tmp_path: Path, minor: int
+) -> None:
+    with zipfile.ZipFile(DATA / "pt2" / "min0.pt2") as source:
+        model = json.loads(source.read(next(n for n in source.namelist() if n.endswith("model.json"))))
+    path = tmp_path / "early.pt2"
+    path.write_bytes(early(model, minor))
+    report = verify(path)
+    assert isinstance(report, Report)
+    assert ids(report, "refuted") == ["implicit-01:s77"]
+    assert f"stores no guards (schema 8.{minor})" in report.notes[0]
+
+
+def test_lines_of_pytorch_itself_are_not_the_users() -> None:
+    frames = (
+        'File "/a/model.py", line 3, in forward\n',
+        'File "/a/site-packages/torch/nn/functional.py", line 9, in f\n',
+    )
+    node = {
+        "target": "torch.ops.aten._assert_scalar.default",
+        "inputs": [{"arg": {"as_sym_bool": {"as_name": "c"}}}],
+        "metadata": {"stack_trace": "".join(frames)},
+    }
+    (found,) = assertions([node], {"c": "s0 >= 3"})
+    assert (found.expr, found.at) == ("s0 >= 3", "/a/model.py:3 in forward")
 
 
 def archive(
