@@ -34,6 +34,11 @@ class Encoder:
         self._atoms: dict[int, str] = {}
         self._flags: dict[BoolExpr, str] = {}
 
+    @property
+    def atoms(self) -> Iterable[int]:
+        """The atoms that the terms speak of."""
+        return self._atoms
+
     def condition(self, expr: BoolExpr) -> str:
         """The term of a condition."""
         op = expr.op

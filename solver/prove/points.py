@@ -7,8 +7,8 @@ premises before it is used. Points are shared by all guards of a cone, and so ar
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from itertools import product
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice, product
 from random import Random
 from typing import Final
 
@@ -21,8 +21,12 @@ from solver.prove.world import World
 
 MAX_POINTS: Final = 260
 _MAX_TRIES: Final = 2500
+_MIN_TRIES: Final = 60
 _MAX_BARREN: Final = 400
 _MAX_NEAR: Final = 60
+_MAX_NEAR_TRIES: Final = 1500
+_MAX_WORK: Final = 400_000  # parts evaluated in a search
+_STRIDE: Final = 7
 _EXPONENTS: Final = (4, 5, 6, 7, 8, 9, 10, 12, 14, 16, 20, 24, 31, 32, 40, 53, 63, 64)
 Failure = (ZeroDivisionError, OverflowError, ValueError)
 
@@ -54,25 +58,27 @@ class Point:
             return f"it has no value ({error})"
 
 
-def constants(expr: Expr) -> set[int]:
-    """Integers that occur in an expression."""
-    found: set[int] = set()
-    seen: set[int] = set()
+def nodes(expr: Expr) -> list[object]:
+    """Every part of an expression, once."""
+    found: dict[int, object] = {}
     stack: list[object] = [expr]
     while stack:
         part = stack.pop()
-        if id(part) in seen:
-            continue
-        seen.add(id(part))
+        if id(part) not in found:
+            found[id(part)] = part
+            stack.extend(children(part) if isinstance(part, IntExpr) else getattr(part, "args", ()))
+    return list(found.values())
+
+
+def constants(expr: Expr) -> set[int]:
+    """Integers that occur in an expression."""
+    found: set[int] = set()
+    for part in nodes(expr):
         if isinstance(part, IntExpr):
             found.add(part.const)
             found.update(part.terms.values())
-            stack.extend(children(part))
         elif isinstance(part, BoolExpr):
             found.update(part.values)
-            stack.extend(part.args)
-        else:
-            stack.extend(getattr(part, "args", ()))
     return found
 
 
@@ -85,6 +91,9 @@ class Sampler:
         self.names = world.names(cone)
         self.conditions = [world.sources[bit].expr for bit in world.bits(cone)]
         self.points: list[Point] = []
+        self._known = {c for condition in self.conditions for c in constants(condition)}
+        self._cost = 1 + len(self.names) + sum(len(nodes(condition)) for condition in self.conditions)
+        self._limit = min(_MAX_TRIES, max(_MIN_TRIES, _MAX_WORK // self._cost))
         self._solved = {name: _resolved(self.context, name) for name in self.names}
         self.free = sorted({atom for poly in self._solved.values() for atom in self._symbols(poly)})
         self._fresh = self._generate()
@@ -105,7 +114,7 @@ class Sampler:
     def _advance(self) -> bool:
         if len(self.points) >= MAX_POINTS:
             return False
-        if self._tries > _MAX_TRIES or self._barren > _MAX_BARREN:
+        if self._tries > self._limit or self._barren > _MAX_BARREN:
             return False
         for parameters in self._fresh:
             self._tries += 1
@@ -113,7 +122,7 @@ class Sampler:
             if self.try_point(parameters) is not None:
                 self._barren = 0
                 return True
-            if self._tries > _MAX_TRIES or (self.points and self._barren > _MAX_BARREN):
+            if self._tries > self._limit or (self.points and self._barren > _MAX_BARREN):
                 return False
         return False
 
@@ -142,17 +151,23 @@ class Sampler:
         point = Point(values, parameters or {})
         return point if all(point.holds(condition) for condition in self.conditions) else None
 
-    def near(self, guards: Iterable[BoolExpr]) -> Iterator[Point]:
+    def near(self, guards: Sequence[BoolExpr]) -> Iterator[Point]:
         """Points at the constants that guards mention, and at multiples of them."""
         numbers = {c for guard in guards for c in constants(guard) if 1 < abs(c) < 2**64}
         numbers |= {-c for c in numbers}
         values = sorted({k * c + d for c in numbers for k in (1, 2) for d in (0, -1, 1)}, key=abs)[:_MAX_NEAR]
+        count = min(_MAX_NEAR_TRIES, _MAX_WORK // (self._cost + sum(len(nodes(guard)) for guard in guards)))
+        for parameters in islice(self._near_axes(values), count):
+            point = self.make(parameters)
+            if point is not None:
+                yield point
+
+    def _near_axes(self, values: list[int]) -> Iterator[dict[int, int]]:
+        """One parameter changed, in an order that reaches every parameter and every value early."""
         for start in [point.parameters for point in self.points[:3]]:
-            for atom in self.free:
-                for value in values:
-                    point = self.make({**start, atom: value})
-                    if point is not None:
-                        yield point
+            for turn in range(len(values)):
+                for place, atom in enumerate(self.free):
+                    yield {**start, atom: values[(turn + place * _STRIDE) % len(values)]}
 
     def hinted_point(self) -> Point | None:
         """The example, where hints give all parameters and the premises admit it."""
@@ -217,7 +232,7 @@ class Sampler:
             values += [most - i for i in range(4)] + [(start + most) // 2]
         if least is None:
             values += [start - i for i in range(1, 10)] + [start - 2**e for e in _EXPONENTS]
-        known = {c for condition in self.conditions for c in constants(condition)}
+        known = self._known
         near = sorted({c + d for c in known if abs(c) < 2**40 for d in (-1, 0, 1)}, key=abs)[:40]
         values += near + [d for c in sorted(known, key=abs)[:8] for d in _divisors(c)]
         kept = dict.fromkeys(
