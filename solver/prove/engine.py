@@ -6,6 +6,7 @@ counterexample; ``enumeration`` decides what has few enough assignments; ``z3`` 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain, product
 from typing import Final
@@ -161,26 +162,40 @@ class Engine:
     def _by_enumeration(self, cone: frozenset[int], expr: BoolExpr) -> Outcome | None:
         """All assignments, where ranges allow only few; exact for floats too."""
         names = self.world.names(cone)
-        spans = []
+        sampler = self.sampler(cone)
+        spans: list[Sequence[int]] = []
         total = 1
         for name in names:
-            symbol = self.world.problem.symbols[name]
-            if symbol.sort == "bool":
-                spans.append(range(2))
-            elif symbol.sort == "float" or symbol.min is None or symbol.max is None:
+            span = self._span(sampler, name)
+            if span is None:
                 return None
-            else:
-                spans.append(range(symbol.min, symbol.max + 1))
-            total *= len(spans[-1])
+            spans.append(span)
+            total *= len(span)
             if total > MAX_ENUMERATION:
                 return None
-        sampler = self.sampler(cone)
         for values in product(*spans):
             assignment: dict[str, Value] = dict(zip(names, values, strict=True))
             point = sampler.admit(assignment)
             if point is not None and (why := point.problem_with(expr)) is not None:
                 return Outcome("refuted", "enumeration", point=point, reason=why)
         return Outcome("proved", "enumeration", sum(1 << bit for bit in self.world.bits(cone)))
+
+    def _span(self, sampler: Sampler, name: str) -> Sequence[int] | None:
+        """All values that a symbol may have, if they are few; from what the premises say, not its declaration alone."""
+        symbol = self.world.problem.symbols[name]
+        if symbol.sort != "int":
+            return range(2) if symbol.sort == "bool" else None
+        poly = sampler.context.symbol(name)
+        if poly.is_constant():
+            return (poly.constant,)
+        atom = sampler.parameter_of(name)
+        low, high = (symbol.min, symbol.max) if atom is None else sampler.limits(atom)
+        if low is None or high is None or high - low >= MAX_ENUMERATION:
+            return None
+        if atom is None:
+            return range(low, high + 1)
+        value = sampler.context.algebra.value
+        return [value(poly, {atom: parameter}) for parameter in range(low, high + 1)]
 
     def _by_residues(self, cone: frozenset[int], context: Context, goal: BoolExpr) -> Outcome | None:
         """Proof for each remainder of a symbol by what divisions of it divide by: there floors are linear."""

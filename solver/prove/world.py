@@ -12,8 +12,9 @@ from functools import lru_cache
 
 from solver.expr import BoolExpr, and_, defined, free_symbols, ge, int_symbol, le
 from solver.problem import Condition, Problem
-from solver.prove.context import Context, Premise
+from solver.prove.context import Context
 from solver.prove.poly import Algebra
+from solver.prove.premises import Premise
 from solver.prove.signs import FUEL
 
 
