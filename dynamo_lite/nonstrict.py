@@ -7,7 +7,7 @@ from forward's closures and globals or held by modules. Other writes are invisib
 from __future__ import annotations
 
 import sys
-from collections import deque
+from collections import Counter, OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from types import CodeType, FrameType, FunctionType
@@ -29,7 +29,7 @@ from fx_ir.pytree import tree_flatten
 from solver.errors import DataDependentError, Location, StateError, UnsupportedError, watch
 
 _REFUSALS: Final = (UnsupportedError, DataDependentError, StateError)
-_CONTAINERS: Final = (list, dict, set, deque, bytearray)
+_CONTAINERS: Final = (list, dict, set, deque, bytearray, OrderedDict, defaultdict, Counter)
 
 
 @dataclass(slots=True)

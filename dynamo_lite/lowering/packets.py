@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from dynamo_lite import dispatch
+from dynamo_lite.lowering.as_numbers import resolve_reading
 from dynamo_lite.lowering.errors import MISSING_OPERATOR, where
 from dynamo_lite.lowering.leaf import Lower, TensorFunction, leaf
 from dynamo_lite.lowering.return_types import result_class
@@ -44,15 +45,26 @@ def apply(name: str, /, *args: Any, **kwargs: Any) -> Any:
     return dispatch.call(*found.resolve(args, kwargs))
 
 
+def item(tensor: Any) -> Any:
+    """The number in a tensor of one element: an unbacked one under a trace, a plain one otherwise."""
+    from dynamo_lite.lowering.conversion import item as read
+
+    return read(tensor)
+
+
 def packet_lower(name: str) -> Lower:
     """Lowers to the overloads called ``name``; ``out=`` copies into the given tensor."""
-    resolve = packet(name).resolve
+    found = packet(name)
+    resolve = found.resolve
     call = dispatch.call
 
     def lower(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
         if "out" in kwargs:
             return into_out(lower, args, kwargs)
-        op, bound, keywords = resolve(args, kwargs)
+        try:
+            op, bound, keywords = resolve(args, kwargs)
+        except TypeError:
+            op, bound, keywords = resolve_reading(found, args, kwargs, item)
         result = call(op, bound, keywords)
         kind = type(result)
         if kind is tuple or kind is list:

@@ -103,15 +103,30 @@ _NO_OVERRIDES: Final = {
 
 
 def _without_overrides(function: FunctionType) -> Callable[..., Any]:
-    """A copy of a function of PyTorch's that does not ask whether it is overridden."""
+    """A copy of a function of PyTorch's that does not ask whether it is overridden, nor do the private ones of its module."""
     known = _COPIES.get(id(function))
     if known is None:
         scope = {**function.__globals__, **_NO_OVERRIDES}
+        for name in function.__code__.co_names:
+            helper = scope.get(name)
+            if name.startswith("_") and _is_helper(helper, function):
+                scope[name] = _without_overrides(helper)
         cells = tuple(map(_cell, function.__closure__)) if function.__closure__ else None
         copy = FunctionType(function.__code__, scope, function.__name__, function.__defaults__, cells)
         copy.__kwdefaults__ = function.__kwdefaults__
         known = _COPIES[id(function)] = (function, copy)
     return known[1]
+
+
+def _is_helper(value: Any, function: FunctionType) -> bool:
+    """A Python function of the same module that no table answers for."""
+    return (
+        type(value) is FunctionType
+        and value is not function
+        and value.__globals__ is function.__globals__
+        and id(value) not in LEAVES
+        and id(value) not in ANSWERS
+    )
 
 
 def _cell(cell: CellType) -> CellType:

@@ -21,6 +21,7 @@ from dynamo_lite.torch_bridge.fake import TorchFake
 from dynamo_lite.torch_bridge.leaves import BY_ATTRIBUTE, BY_METHOD
 
 _CONTAINERS: Final = frozenset({tuple, list, dict, slice})
+_ITERATORS: Final = frozenset({type(iter(())), type(iter([]))})  # of a tensor's rows
 
 
 class Shell(torch.Tensor):
@@ -82,6 +83,8 @@ def wrap(value: Any) -> Any:
         return kind([wrap(item) for item in value])
     if issubclass(kind, tuple) and hasattr(kind, "n_fields"):
         return kind([wrap(item) for item in value])
+    if kind in _ITERATORS:
+        return iter([wrap(item) for item in value])
     return value
 
 

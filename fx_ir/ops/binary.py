@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from fx_ir.dtypes import Category, DType, bool_, complex128, float64, get_default_dtype, result_type
+from fx_ir.dtypes import CPU, Category, DType, bool_, complex128, float64, get_default_dtype, result_type
 from fx_ir.meta import TensorMeta
 from fx_ir.ops.arrays import (
     Array,
@@ -32,8 +32,9 @@ Kernel = Callable[..., Array]
 
 
 def over(dtype: DType, *operands: Any) -> TensorMeta:
-    """An elementwise result of this type over the tensors among the operands."""
-    return elementwise(dtype, *[operand for operand in operands if isinstance(operand, TensorMeta)])
+    """An elementwise result of this type over the tensors among the operands; a scalar if all are numbers."""
+    tensors = [operand for operand in operands if isinstance(operand, TensorMeta)]
+    return elementwise(dtype, *tensors) if tensors else TensorMeta((), dtype, CPU)
 
 
 def fake_same(self: TensorMeta, other: Any) -> TensorMeta:
@@ -68,14 +69,18 @@ def _check_alpha(dtype: DType, alpha: Any) -> None:
         raise RuntimeError("For integral input tensors, argument alpha must not be a floating point number.")
 
 
+def _is_bool(operand: Any) -> bool:
+    return operand.dtype is bool_ if isinstance(operand, TensorMeta) else isinstance(operand, bool)
+
+
 def fake_sub(self: TensorMeta, other: Any, alpha: Any = 1) -> TensorMeta:
-    other_is_bool = other.dtype is bool_ if isinstance(other, TensorMeta) else isinstance(other, bool)
-    if self.dtype is bool_ and other_is_bool:
+    self_is_bool, other_is_bool = _is_bool(self), _is_bool(other)
+    if self_is_bool and other_is_bool:
         raise RuntimeError(
             "Subtraction, the `-` operator, with two bool tensors is not supported. "
             "Use the `^` or `logical_xor()` operator instead."
         )
-    if self.dtype is bool_ or other_is_bool:
+    if self_is_bool or other_is_bool:
         raise RuntimeError(
             "Subtraction, the `-` operator, with a bool tensor is not supported. "
             "If you are trying to invert a mask, use the `~` or `logical_not()` operator instead."
@@ -156,7 +161,7 @@ def of_float_ufunc(ufunc: Any) -> Kernel:
 def float_pair(a: Operand, b: Operand) -> tuple[Operand, Operand]:
     """As ``pair``; integers become floats first, so that none wraps around on the way."""
     if _is_integral(a) and _is_integral(b):
-        return to_float(a), to_float(b)
+        return pair(to_float(a), to_float(b))
     return pair(a, b)
 
 
@@ -187,7 +192,7 @@ def _scaled(self: Operand, other: Operand, alpha: Any) -> Operand:
 
 def _refuse_zero(array: Operand, divisor: Operand) -> None:
     """Integer division by zero is an error, as in PyTorch; floats give inf and nan."""
-    kind = array.dtype.kind if isinstance(array, np.ndarray) else divisor.dtype.kind
+    kind = array.dtype.kind if isinstance(array, np.ndarray) else np.asarray(divisor).dtype.kind
     if kind in "iub" and np.any(np.equal(divisor, 0)):
         raise RuntimeError("ZeroDivisionError")
 

@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
+import threading
+from typing import Any, Final
 
 from dynamo_lite.strict.policy import tables
 from fx_ir.provenance import EffectKind
+
+LOCKS: Final = (type(threading.Lock()), type(threading.RLock()))
+LOCK_ANSWERS: Final[dict[str, Any]] = {"__enter__": True, "__exit__": None, "acquire": True, "release": None}
+"""What a free lock answers. A lock keeps threads apart and changes no result, so a trace neither takes nor releases it."""
+
+
+def is_lock_method(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """Whether a C function enters or leaves a lock as ``with`` does; with a timeout or without blocking it may fail."""
+    if type(fn.__self__) not in LOCKS or fn.__name__ not in LOCK_ANSWERS:
+        return False
+    return fn.__name__ == "__exit__" or not (args or kwargs)
 
 
 def module_of(fn: Any) -> str:

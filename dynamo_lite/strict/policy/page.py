@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from dynamo_lite.strict.mutators import MUTATORS
-from dynamo_lite.strict.policy import tables
+from dynamo_lite.strict.policy import impure, tables
 
 _INTRODUCTION = """# What strict mode allows
 
@@ -47,7 +47,8 @@ def page() -> str:
     lines += _rows(("what", "reason", "way out"), refused)
     lines += ["## Skipped, with an entry in `effects`", ""]
     lines += [f"* `{name}`" for name in sorted(tables.SKIPPED)]
-    lines += [f"* `logging`: {', '.join(sorted(tables.LOGGING_SKIPPED))}", ""]
+    lines += [f"* `logging`: {', '.join(sorted(tables.LOGGING_SKIPPED))}"]
+    lines += [f"* locks, as `with` enters and leaves them: {', '.join(impure.LOCK_ANSWERS)}", ""]
     lines += [
         "## Read as an assumption",
         "",

@@ -1,0 +1,98 @@
+"""Kinds of code met in models beyond the zoo, as small programs: both modes, two sizes, equal to eager's."""
+
+from __future__ import annotations
+
+from collections import Counter, OrderedDict, defaultdict
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+
+import dynamo_lite as dl
+from tests.dynamo_lite.torch_bridge.support import assert_equals_eager, both_modes, export_both, module
+
+
+def check(forward: Any, *sizes: tuple[Any, ...], dynamic: Any = None, **members: Any) -> Any:
+    """Exports on the first arguments, in both modes, and runs on all."""
+    model = module(forward, **members)
+    program = export_both(model, sizes[0], dynamic_shapes=dynamic)
+    for args in sizes:
+        assert_equals_eager(model, program, args)
+    return program
+
+
+def numbers_alone(self: Any, x: Any) -> Any:
+    n = x.shape[0]
+    return (
+        torch.div(n, 2, rounding_mode="trunc") + x,
+        torch.add(n, 2.5),
+        torch.sub(7, 3),
+        torch.div(n, 4),
+        torch.floor_divide(n, 2),
+        torch.mul(True, False),
+        torch.add(n, 3, alpha=2),
+    )
+
+
+def tensors_as_numbers(self: Any, x: Any, n: Any) -> Any:
+    return torch.add(x, x, alpha=n), F.leaky_relu(x, n.float()), torch.full((2,), n.float())
+
+
+def grids(self: Any, x: Any) -> Any:
+    return torch.meshgrid(x[:, 0], x[0], indexing="ij"), torch.meshgrid(x[0], x[1])
+
+
+def rows(self: Any, x: Any) -> Any:
+    total = x[0]
+    for row, twice in zip(x, x * 2, strict=True):
+        total = total + row * twice
+    return total
+
+
+DYNAMIC = [{0: dl.Dim.DYNAMIC}]
+
+
+def test_operators_of_numbers_alone() -> None:
+    check(numbers_alone, (torch.randn(4, 3),), (torch.randn(7, 3),), dynamic=DYNAMIC)
+
+
+def test_tensors_where_numbers_are_wanted() -> None:
+    args = (torch.randn(4, 3), torch.tensor(3)), (torch.randn(5, 3), torch.tensor(2))
+    check(tensors_as_numbers, *args, dynamic=[*DYNAMIC, {}])
+
+
+def test_functions_of_torch_that_call_private_ones() -> None:
+    check(grids, (torch.randn(4, 3),), (torch.randn(6, 3),), dynamic=DYNAMIC)
+
+
+def test_rows_of_a_tensor() -> None:
+    check(rows, (torch.randn(4, 3),))
+
+
+def hooked_once(self: Any, x: Any) -> Any:
+    if not self.hooked:
+        self.hooked = True
+        self.lin.register_forward_hook(lambda module, args, output: output * 2)
+        self.ordered["b"] = 2
+        self.counted["x"] += 1
+        self.grouped["k"].append(1)
+    return self.lin(x)
+
+
+@both_modes
+def test_hooks_and_containers_of_every_kind_are_put_back(strict: bool) -> None:
+    model = module(
+        hooked_once, hooked=False, ordered=OrderedDict(a=1), counted=Counter(), grouped=defaultdict(list)
+    )
+    program = dl.export(model, (torch.randn(2, 4),), strict=strict)
+    assert not model.hooked and not model.lin._forward_hooks
+    assert list(model.ordered) == ["a"] and not model.counted and not model.grouped
+    assert_equals_eager(model, program, (torch.randn(2, 4),))
+
+
+def resized(self: Any, x: Any) -> Any:
+    return F.interpolate(x, size=tuple(x.sum((0, 1, 3)).long()), mode="nearest")
+
+
+def test_sizes_given_as_tensors() -> None:
+    check(resized, (torch.ones(1, 1, 2, 2),), (torch.full((1, 1, 2, 2), 2.0),))
