@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -20,6 +21,7 @@ from dynamo_lite.frontend import Run
 from dynamo_lite.library import TensorLibrary, library_of
 from dynamo_lite.shapes import leaf_specs
 from dynamo_lite.strict.policy.live_check import LiveCheck
+from dynamo_lite.trace.calls import call_graph, keeping
 from dynamo_lite.trace.finish import Outputs, finish
 from dynamo_lite.trace.inputs import BoundCall, UserInput, bind_call, make_inputs
 from dynamo_lite.trace.tracer import Tracer
@@ -27,7 +29,7 @@ from fx_ir.backend import get_backend
 from fx_ir.contract import Condition, Distinct, InputContract
 from fx_ir.program import ExportedProgram
 from fx_ir.pytree import TreeSpec
-from fx_ir.signature import ModuleCallEntry, OutputKind
+from fx_ir.signature import InputKind, ModuleCallEntry, ModuleCallSignature, OutputKind
 from solver.errors import ExportError, Location
 from solver.expr import BoolExpr
 from solver.shape_env import ShapeEnv
@@ -49,7 +51,7 @@ def export(
 
     ``mod`` is an ``nn.Module`` of ``torchlite`` or of PyTorch; ``args`` and ``kwargs`` are example inputs; ``dynamic_shapes`` says which
     sizes (and integers) vary, by argument name or in argument order. ``strict`` interprets the bytecode of the model
-    instead of running it.
+    instead of running it. ``preserve_module_call_signature`` names submodules whose calling convention :func:`unflatten` shall give back.
 
     Raises :class:`InputError` for unusable arguments, :class:`ConstraintViolationError` where the specification does not imply a
     guard (with a counterexample and a proved fix), :class:`DataDependentError`, :class:`StateError` and
@@ -59,9 +61,9 @@ def export(
         library = library_for(mod)
         if not isinstance(args, (tuple, list)):
             raise ARGS_NOT_TUPLE(type=type(args).__name__)
-        return Capture(library, mod, undecorated(mod.forward), mod, strict).program(
-            tuple(args), dict(kwargs or {}), dynamic_shapes
-        )
+        capture = Capture(library, mod, undecorated(mod.forward), mod, strict)
+        capture.preserved = tuple(preserve_module_call_signature)
+        return capture.program(tuple(args), dict(kwargs or {}), dynamic_shapes)
     except BaseException as error:
         places.only_user_frames(error)
         raise
@@ -97,6 +99,7 @@ class Capture:
     assigned: frozenset[str] = frozenset()
     live: LiveCheck | None = None
     defaults: dict[str, Any] = field(default_factory=dict)
+    preserved: tuple[str, ...] = ()
 
     def program(self, args: tuple[Any, ...], kwargs: dict[str, Any], dynamic_shapes: Any) -> ExportedProgram:
         """Runs the front end on the example and builds the program."""
@@ -118,7 +121,10 @@ class Capture:
         inputs, in_spec, fake_args, fake_kwargs = make_inputs(tracer, call, specs.leaves)
         for assumption in specs.assumptions:
             env.assume(assumption)
-        run = self._run(tracer, fake_args, fake_kwargs)
+        with keeping(tracer, self.module, self.preserved):
+            run = self._run(tracer, fake_args, fake_kwargs)
+        ours = {f"self.{name}.forward" for name in self.preserved}
+        run.assumptions = [item for item in run.assumptions if item.path not in ours]
         outputs = finish(tracer, inputs, run.leaves, run.spec, run.buffers)
         self.assigned = frozenset(
             entry.target
@@ -197,9 +203,23 @@ class Capture:
             assumptions=run.assumptions,
             effects=run.effects,
             example_inputs=(call.args, call.kwargs),
-            module_call_graph=[ModuleCallEntry(name) for name, _ in self.library.named_modules(self.module)],
+            module_call_graph=self._calls(tracer, contract, outputs),
             notes=env.notes,
         )
+
+    def _calls(self, tracer: Tracer, contract: InputContract, outputs: Outputs) -> list[ModuleCallEntry]:
+        """One entry a module; the program's own signature with the first."""
+        signature = outputs.signature
+        root = ModuleCallSignature(
+            [s.arg for s in signature.input_specs if s.kind is InputKind.USER_INPUT],
+            [s.arg for s in signature.output_specs if s.kind is OutputKind.USER_OUTPUT],
+            contract.in_spec,
+            outputs.out_spec,
+            list(contract.arg_names),
+        )
+        modules = dict(self.library.named_modules(self.module))
+        names = {name: list(inspect.signature(modules[name].forward).parameters) for name in self.preserved}
+        return call_graph(tracer, self.module, root, names)
 
     def _state(self, tracer: Tracer) -> tuple[dict[str, Any], dict[str, Any]]:
         """``state_dict`` (every name of shared tensors too) and the other tensors of the program."""

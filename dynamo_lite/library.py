@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from dynamo_lite.fake import FakeTensor
 from fx_ir.meta import TensorMeta
+from fx_ir.ops.registry import Operator
 
 if TYPE_CHECKING:
     from dynamo_lite.strict.policy.tracing import TracePolicy
@@ -19,6 +20,7 @@ class TensorLibrary(Protocol):
 
     name: str
     backend: str
+    autograd: bool  # whether its tensors compute gradients
     fake_class: type[FakeTensor]
 
     def is_tensor(self, value: object) -> bool:
@@ -68,6 +70,15 @@ class TensorLibrary(Protocol):
     def bare(self, value: Any) -> Any:
         """The fake inside what native code was given in its place; any other value itself."""
 
+    def dressed(self, value: Any) -> Any:
+        """Results with what the code that runs now is given in place of fakes."""
+
+    def module_class(self) -> type[Any]:
+        """The base class of modules."""
+
+    def apply(self, op: Operator, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+        """An operator on tensors as native code holds them: computed now, or recorded while a trace runs."""
+
 
 _LIBRARIES: list[TensorLibrary] = []
 
@@ -75,6 +86,16 @@ _LIBRARIES: list[TensorLibrary] = []
 def register_library(library: TensorLibrary) -> None:
     """Makes a library known; the newest is asked first."""
     _LIBRARIES.insert(0, library)
+
+
+def library_of_tensor(tensor: object) -> TensorLibrary:
+    """The library whose tensor this is; StopIteration if it is no tensor."""
+    return next(library for library in _LIBRARIES if library.is_tensor(tensor))
+
+
+def library_for_backend(backend: str) -> TensorLibrary:
+    """The library whose tensors a backend runs on; it is imported with its backend."""
+    return next(library for library in _LIBRARIES if library.backend == backend)
 
 
 def library_of(module: object) -> TensorLibrary | None:

@@ -20,6 +20,7 @@ from dynamo_lite.native_watch import Watch, user_variables, watching
 from dynamo_lite.strict.policy.live_check import LiveCheck
 from dynamo_lite.strict.policy.origins import Origins
 from dynamo_lite.strict.policy.roots import assume_visible, place_module
+from dynamo_lite.trace.calls import ModuleCalls
 from dynamo_lite.trace.errors import TENSOR_LEFT_OUTSIDE
 from dynamo_lite.trace.naming import no_variables
 from dynamo_lite.trace.tracer import Tracer
@@ -193,7 +194,7 @@ def run(tracer: Tracer, module: Any, forward: Callable[..., Any], call: Callable
     tracer.locate = places.native_location
     tracer.naming.variables = user_variables
     paths = {id(child): (name, type(child).__name__) for name, child in tracer.library.named_modules(module)}
-    tracer.modules_now = lambda: _module_stack(paths)
+    tracer.modules_now = lambda: _module_stack(tracer.calls, paths)
     origins = Origins(lambda: None)
     place_module(tracer.library, origins, module)
     classes = {type(child) for _, child in tracer.library.named_modules(module)}
@@ -222,19 +223,18 @@ def run(tracer: Tracer, module: Any, forward: Callable[..., Any], call: Callable
     return Run(leaves, spec, buffers, effects, assumptions, LiveCheck(origins, module))
 
 
-def _module_stack(paths: dict[int, tuple[str, str]]) -> tuple[tuple[str, str], ...]:
+def _module_stack(calls: ModuleCalls, paths: dict[int, tuple[str, str]]) -> tuple[tuple[str, str], ...]:
     """The modules whose ``forward`` is running, outermost first."""
-    found: list[tuple[str, str]] = []
+    found: list[tuple[tuple[str, str], object]] = []
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         code = frame.f_code
         if code.co_name == "forward" and code.co_argcount:
             known = paths.get(id(frame.f_locals.get(code.co_varnames[0])))
             if known is not None:
-                found.append(known)
+                found.append((known, frame))
         frame = frame.f_back
-    found.reverse()
-    return tuple(found)
+    return calls.stack(found)
 
 
 def _write_places(tracer: Tracer, module: Any, seen: Watch) -> dict[str, Location | None]:

@@ -15,7 +15,13 @@ from fx_ir.errors import NO_FUNCTION_TRACER
 from fx_ir.graph import Graph, GraphModule
 from fx_ir.node import Node, map_nodes
 from fx_ir.ops.registry import OPS, Operator, Packet, infer
-from fx_ir.signature import ConstantArgument, ExportGraphSignature, OutputSpec
+from fx_ir.signature import (
+    ArgumentSpec,
+    ConstantArgument,
+    ExportGraphSignature,
+    ModuleCallEntry,
+    OutputSpec,
+)
 from fx_ir.symbols import DetachedEnv, program_env
 
 if TYPE_CHECKING:
@@ -126,7 +132,7 @@ def run_decompositions(program: ExportedProgram, table: Mapping[Any, Any] | None
         key = getattr(key, "operator", key)
         for op in key.overloads if isinstance(key, Packet) else (key,):
             rules[op] = rule
-    module = _rebuild(program.graph_module, rules, program_env(program), program.backend_name)
+    module, made = _rebuild(program.graph_module, rules, program_env(program), program.backend_name)
     return ExportedProgram(
         graph_module=module,
         graph_signature=_renamed(program.graph_signature, module.graph),
@@ -141,16 +147,18 @@ def run_decompositions(program: ExportedProgram, table: Mapping[Any, Any] | None
         assumptions=program.assumptions,
         effects=program.effects,
         example_inputs=program.example_inputs,
-        module_call_graph=program.module_call_graph,
+        module_call_graph=[_renamed_call(entry, made) for entry in program.module_call_graph],
         notes=program.notes,
     )
 
 
-def _rebuild(old: GraphModule, rules: Mapping[Operator, Any], env: DetachedEnv, backend: str) -> GraphModule:
+def _rebuild(
+    old: GraphModule, rules: Mapping[Operator, Any], env: DetachedEnv, backend: str
+) -> tuple[GraphModule, dict[str, str]]:
+    """The new graph, and what nodes of the old are called in it (nothing: those that have no single counterpart)."""
     graph = Graph()
-    module = GraphModule(
-        graph, {n: _rebuild(branch, rules, env, backend) for n, branch in old.submodules.items()}
-    )
+    branches = {name: _rebuild(branch, rules, env, backend)[0] for name, branch in old.submodules.items()}
+    module = GraphModule(graph, branches)
     builder = Builder(graph, env, rules, backend)
     made: dict[Node, Any] = {}
     for node in old.graph.nodes:
@@ -168,7 +176,26 @@ def _rebuild(old: GraphModule, rules: Mapping[Operator, Any], env: DetachedEnv, 
             made[node] = graph.node_copy(node, made.__getitem__)
     graph.eliminate_dead_code()
     graph.rename_canonically()
-    return module
+    alive = set(graph.nodes)
+    return module, {
+        node.name: new.name for node, new in made.items() if isinstance(new, Node) and new in alive
+    }
+
+
+def _renamed_call(entry: ModuleCallEntry, names: Mapping[str, str]) -> ModuleCallEntry:
+    """A module's kept signature with the nodes' new names."""
+    kept = entry.signature
+    if kept is None:
+        return entry
+
+    def renamed(arguments: list[ArgumentSpec]) -> list[ArgumentSpec]:
+        return [
+            arg if isinstance(arg, ConstantArgument) else replace(arg, name=names.get(arg.name, ""))
+            for arg in arguments
+        ]
+
+    signature = replace(kept, inputs=renamed(kept.inputs), outputs=renamed(kept.outputs))
+    return ModuleCallEntry(entry.fqn, signature)
 
 
 def _is_item(node: Node, made: Mapping[Node, Any]) -> bool:

@@ -157,8 +157,8 @@ ARCHIVE_ARGUMENT: Final = declare(
     "archive-argument",
     InputError,
     "{function} wants {wanted}, given {given}",
-    hint="save(program, 'model.dlp') writes, load('model.dlp') reads",
-    about="save or load was called with the wrong kind of object.",
+    hint="save(program, 'model.dlp') writes, load('model.dlp') reads, unflatten(program) makes modules",
+    about="save, load or unflatten was called with the wrong kind of object.",
 )
 ARCHIVE_OPERATOR: Final = declare(
     "archive-unknown-operator",
@@ -180,4 +180,39 @@ NO_FUNCTION_TRACER: Final = declare(
     "the decomposition {name} cannot be traced: the tensor library {backend} offers no tracing of functions",
     hint="import dynamo_lite, or give an fx_ir.decompose.Rule",
     about="A decomposition is given as a function of tensors where nothing can trace one.",
+)
+HIERARCHY_SPLIT: Final = declare(
+    "hierarchy-split",
+    UnsupportedError,
+    "operators of one call of the module {name} do not lie together in the graph (see {node})",
+    hint="unflatten the program before passes that move operators, or export it again",
+    about="A module hierarchy cannot be made of a graph because the operators of a call are spread.",
+)
+NO_SUCH_CALL: Final = declare(
+    "module-not-called",
+    InputError,
+    "the module {name} computes nothing in this program, so it cannot be called on its own",
+    hint="call a module that takes part in the program, or keep this one's calling convention with preserve_module_call_signature",
+    about="A module of an unflattened program is called that has no operators in it.",
+)
+PART_INPUTS: Final = declare(
+    "module-inputs",
+    InputError,
+    "{name} takes {expected} here, and was given {given}",
+    hint="pass the tensors that the module uses in this program, or keep its own calling convention with preserve_module_call_signature",
+    about="A module of an unflattened program is called with other arguments than its part of the graph takes.",
+)
+PART_ALONE: Final = declare(
+    "module-needs-others",
+    UnsupportedError,
+    "{name} cannot be called alone: it {problem}",
+    hint="call the whole program, or a module around this one",
+    about="A part of an unflattened program uses a value that comes from outside of it, or lacks a result.",
+)
+PART_REPLACED: Final = declare(
+    "module-replaced",
+    UnsupportedError,
+    "the program needs {value} from the module {name}, which its replacement does not give",
+    hint="replace a module around it, or one whose results alone are used",
+    about="A module of an unflattened program was replaced by one that does not compute all that the rest needs.",
 )

@@ -21,6 +21,7 @@ from dynamo_lite.strict.policy.origins import Origins
 from dynamo_lite.strict.policy.roots import place_closure, place_module
 from dynamo_lite.strict.policy.tracing import user_location
 from dynamo_lite.strict.transaction import Transaction
+from dynamo_lite.trace.calls import ModuleCalls
 from dynamo_lite.trace.errors import TENSOR_LEFT_OUTSIDE
 from dynamo_lite.trace.tracer import Tracer
 from fx_ir import fake_context
@@ -54,7 +55,7 @@ def _run(
     paths = place_module(tracer.library, origins, module)
     place_closure(origins, forward)
     tracer.locate = user_location
-    tracer.modules_now = lambda: module_stack(paths)
+    tracer.modules_now = lambda: module_stack(tracer.calls, paths)
     tracer.naming.variables = traced.user_variables
     tracer.invoke = _invoke
     with Transaction(user_location) as transaction:
@@ -101,20 +102,19 @@ def _invoke(function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
     return execute(machine, function, args, None)
 
 
-def module_stack(paths: dict[int, tuple[str, str]]) -> tuple[tuple[str, str], ...]:
+def module_stack(calls: ModuleCalls, paths: dict[int, tuple[str, str]]) -> tuple[tuple[str, str], ...]:
     """The modules whose ``forward`` is running, outermost first."""
     machine = peek()
     frame = None if machine is None else machine.frame
-    found: list[tuple[str, str]] = []
+    found: list[tuple[tuple[str, str], object]] = []
     while frame is not None:
         code = frame.code
         if code is not None and code.name == "forward" and code.argcount and frame.stack:
             known = paths.get(id(frame.stack[0]))
             if known is not None:
-                found.append(known)
+                found.append((known, frame))
         frame = frame.back
-    found.reverse()
-    return tuple(found)
+    return calls.stack(found)
 
 
 def _effects(tracer: Tracer, module: Any, transaction: Transaction, origins: Origins) -> list[Effect]:

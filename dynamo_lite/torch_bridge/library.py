@@ -9,17 +9,24 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import nn
 
+from dynamo_lite import dispatch
 from dynamo_lite.fake import FakeTensor
 from dynamo_lite.lowering import modes
-from dynamo_lite.torch_bridge import dims, numbers
-from dynamo_lite.torch_bridge.backend import from_array
-from dynamo_lite.torch_bridge.convert import TO_OURS, describe, dtype_of, to_ours
+from dynamo_lite.torch_bridge import autocast, dims, numbers
+from dynamo_lite.torch_bridge.backend import Backend, from_array
+from dynamo_lite.torch_bridge.convert import TO_OURS, describe, dtype_of, to_ours, to_torch
+from dynamo_lite.torch_bridge.errors import AUTOCAST
 from dynamo_lite.torch_bridge.fake import TorchFake
 from fx_ir import dtypes
 from fx_ir.meta import TensorMeta
+from fx_ir.ops.registry import Operator
+from fx_ir.pytree import tree_map
 
 if TYPE_CHECKING:
     from dynamo_lite.trace.tracer import Tracer
+
+
+KERNELS_OF = Backend()
 
 
 def _walk(module: Any, once: bool) -> Iterator[tuple[str, Any]]:
@@ -50,7 +57,8 @@ class Library:
     fake_class: type[FakeTensor] = TorchFake
 
     def is_tensor(self, value: object) -> bool:
-        return issubclass(type(value), torch.Tensor)
+        # A shell is a tensor to PyTorch, and holds a fake: no memory of anybody's.
+        return issubclass(type(value), torch.Tensor) and not hasattr(type(value), "holds_fake")
 
     def tensor_types(self) -> Collection[type]:
         found = [torch.Tensor]
@@ -103,7 +111,8 @@ class Library:
         dtypes.set_default_dtype(dtype_of(torch.get_default_dtype()))
         compiler._is_compiling_flag = compiler._is_exporting_flag = True
         try:
-            yield
+            with dispatch.preparing(autocast.prepare):
+                yield
         finally:
             compiler._is_compiling_flag, compiler._is_exporting_flag = flags
             torch.set_grad_enabled(torch_grad)
@@ -135,3 +144,24 @@ class Library:
         from dynamo_lite.torch_bridge.shell import Shell
 
         return value.__dict__["fake"] if type(value) is Shell else value
+
+    def module_class(self) -> type[Any]:
+        return nn.Module
+
+    def apply(self, op: Operator, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+        """An operator on tensors of PyTorch, on shells of fakes or, in strict mode, on fakes themselves."""
+        recorder = dispatch.recorder()
+        if recorder is None:
+            given, keywords = op.bind(args, kwargs)
+            values = [to_torch(value) for value in given]
+            return KERNELS_OF.kernel(op)(*values, **{name: to_torch(value) for name, value in keywords.items()})
+        from dynamo_lite.torch_bridge.shell import unwrap
+
+        modes.set_grad_enabled(torch.is_grad_enabled())
+        return self.dressed(recorder.call(op, *op.bind(unwrap(args), unwrap(dict(kwargs)))))
+
+    def dressed(self, value: Any) -> Any:
+        """Fakes as the code that runs now holds them: in shells where CPython runs it."""
+        from dynamo_lite.torch_bridge.shell import wrap
+
+        return tree_map(wrap, value) if torch._C._len_torch_function_stack() else value

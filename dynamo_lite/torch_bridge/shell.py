@@ -28,6 +28,7 @@ class Shell(torch.Tensor):
     """Holds a fake in ``fake``. One fake has one shell, so that ``is`` answers as eager does."""
 
     fake: TorchFake
+    holds_fake = True
     __torch_function__ = torch._C._disabled_torch_function_impl
 
     @classmethod

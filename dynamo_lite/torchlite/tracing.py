@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dynamo_lite import dispatch
 from dynamo_lite.fake import FakeTensor, is_fake
 from dynamo_lite.library import register_library
 from dynamo_lite.lowering.access import FAKE, register_access
@@ -44,6 +45,7 @@ class Library:
 
     name = "torchlite"
     backend = "torchlite"
+    autograd = False
     fake_class: type[FakeTensor] = TorchliteFake
 
     def is_tensor(self, value: object) -> bool:
@@ -98,6 +100,15 @@ class Library:
 
     def bare(self, value: Any) -> Any:
         return value
+
+    def dressed(self, value: Any) -> Any:
+        return value
+
+    def module_class(self) -> type[Any]:
+        return Module
+
+    def apply(self, op: Operator, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+        return dispatch.call(op, *op.bind(args, kwargs))
 
 
 class Backend:

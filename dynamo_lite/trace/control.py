@@ -1,8 +1,8 @@
-"""Control-flow operators: each branch or body is recorded as a graph of its own."""
+"""Branches and bodies of control-flow operators, each recorded as a graph of its own; ``cond``."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -10,19 +10,16 @@ from dynamo_lite import dispatch
 from dynamo_lite.fake import is_fake
 from dynamo_lite.lowering.access import is_tensor, meta_of
 from dynamo_lite.lowering.leaf import TensorFunction, leaf
-from dynamo_lite.lowering.packets import apply
 from dynamo_lite.trace.errors import (
     BRANCH_OUTPUT,
     BRANCHES_DIFFER,
-    LOOP_STATE_CHANGES,
-    LOOPS_NOT_TRACED,
     PREDICATE_KIND,
 )
 from dynamo_lite.trace.level import Level
 from fx_ir import higher_order
 from fx_ir.meta import TensorMeta
 from fx_ir.node import Node
-from fx_ir.pytree import TreeSpec, tree_flatten
+from fx_ir.pytree import TreeSpec, tree_flatten, tree_map
 from solver.sym import SymBool, SymInt
 
 if TYPE_CHECKING:
@@ -32,11 +29,19 @@ Function = Callable[..., Any]
 
 
 class Branch:
-    """A recorded branch: its graph, the outer nodes it captures, and what it returns."""
+    """A recorded branch: its graph, the outer nodes it captures, and what it returns (sizes, and numbers of the classes ``also``)."""
 
-    __slots__ = ("leaves", "level", "nodes", "spec")
+    __slots__ = ("leaves", "level", "nodes", "sizes", "spec")
 
-    def __init__(self, tracer: Tracer, function: Function, operands: Sequence[Any], what: str) -> None:
+    def __init__(
+        self,
+        tracer: Tracer,
+        function: Function,
+        operands: Sequence[Any],
+        what: str,
+        also: tuple[type, ...] = (),
+    ) -> None:
+        self.sizes: tuple[Any, ...] = (SymInt, *also)
         self.level = Level(tracer, tracer.level)
         outer, tracer.level = tracer.level, self.level
         try:
@@ -50,7 +55,7 @@ class Branch:
     def _output(self, tracer: Tracer, value: Any, what: str) -> Any:
         if is_fake(value) or tracer.library.is_tensor(value):
             return tracer.node_of(tracer.fake_of(value))
-        if isinstance(value, SymInt):
+        if isinstance(value, self.sizes):
             return self.level.sizes.of(value.expr)
         if value is None or isinstance(value, (int, float, bool)):
             return value
@@ -79,7 +84,7 @@ class Branch:
         graph.rename_canonically()
 
 
-def _attach(tracer: Tracer, wish: str, branch: Branch) -> Node:
+def attach(tracer: Tracer, wish: str, branch: Branch) -> Node:
     owner = tracer.level.module
     number = 0
     while f"{wish}_{number}" in owner.submodules:
@@ -104,7 +109,7 @@ def trace_cond(
     attributes = []
     for branch, wish in zip(branches, ("true_graph", "false_graph"), strict=True):
         branch.close(captured)
-        attributes.append(_attach(tracer, wish, branch))
+        attributes.append(attach(tracer, wish, branch))
     metas = tuple(
         _joined(tracer, *(branch.meta(index) for branch in branches)) for index in range(spec.num_leaves)
     )
@@ -159,48 +164,6 @@ def _same(a: Any, b: Any) -> bool:
     return type(a) is int and type(b) is int and a == b
 
 
-def trace_map(tracer: Tracer, function: Function, xs: Any, args: Sequence[Any]) -> Any:
-    """The body recorded on one slice of ``xs``; results stacked along a new first dimension."""
-    leaves, spec = tree_flatten(xs)
-    if not leaves or any(not is_tensor(leaf_) or meta_of(leaf_).ndim == 0 for leaf_ in leaves):
-        raise LOOP_STATE_CHANGES(
-            what="map", problem="xs must hold tensors with a first dimension", location=tracer.locate()
-        )
-    fakes = [tracer.fake_of(value) for value in leaves]
-    length = fakes[0].meta.shape[0]
-    for fake in fakes[1:]:
-        if fake.meta.shape[0] != length:
-            raise LOOP_STATE_CHANGES(
-                what="map",
-                problem="the tensors of xs differ in their first dimension",
-                location=tracer.locate(),
-            )
-    outer = tracer.level
-
-    def body(*rest: Any) -> Any:
-        slices = []
-        for fake in fakes:
-            meta = fake.meta.like(shape=fake.meta.shape[1:])
-            node = tracer.level.graph.placeholder("x", meta={"val": meta})
-            slices.append(tracer.value(meta, node))
-        return tracer.invoke(function, (spec.unflatten(slices), *rest))
-
-    branch = Branch(tracer, body, args, "the body of map")
-    captured = [node for node in branch.level.captured if node.graph is outer.graph]
-    branch.close(captured)
-    attribute = _attach(tracer, "body_graph", branch)
-    metas = tuple(
-        meta.like(shape=(length, *meta.shape)) if isinstance(meta := branch.meta(i), TensorMeta) else meta
-        for i in range(branch.spec.num_leaves)
-    )
-    node = outer.graph.call_function(
-        higher_order.map_impl,
-        (attribute, tuple(tracer.node_of(fake) for fake in fakes), tuple(captured)),
-        meta=tracer.node_meta(metas),
-    )
-    return branch.spec.unflatten(tracer.outputs_of(node, metas))
-
-
 # --- the public functions ----------------------------------------------------------------------------------------------
 
 
@@ -221,73 +184,18 @@ def _cond(pred: Any, true_fn: Function, false_fn: Function, operands: Any = ()) 
     return (true_fn if bool(pred) else false_fn)(*operands)
 
 
-def _map(f: Function, xs: Any, *args: Any) -> Any:
-    """Applies ``f(x, *args)`` to every slice of ``xs`` along its first dimension and stacks the results."""
-    tracer: Any = dispatch.recorder()
-    if tracer is not None:
-        return trace_map(tracer, f, xs, args)
-    leaves, spec = tree_flatten(xs)
-    results = [
-        tree_flatten(f(spec.unflatten([value[index] for value in leaves]), *args))
-        for index in range(meta_of(leaves[0]).shape[0])
-    ]
-    if not results:
-        raise LOOP_STATE_CHANGES(what="map", problem="there is nothing to map over")
-    columns = zip(*[found for found, _ in results], strict=True)
-    return results[0][1].unflatten([apply("stack", list(column)) for column in columns])
+def public(name: str, function: Function) -> TensorFunction:
+    """``function`` as a tensor function that users call from any code, with tensors as that code holds them."""
+
+    def lower(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+        tracer: Any = dispatch.recorder()
+        if tracer is None:
+            return function(*args, **kwargs)
+        library = tracer.library
+        given, named = tree_map(library.bare, (tuple(args), dict(kwargs)))
+        return library.dressed(function(*given, **named))
+
+    return leaf(f"torch.{name}", lower, function.__doc__)
 
 
-def _while_loop(cond_fn: Function, body_fn: Function, carried_inputs: Any) -> Any:
-    """Runs ``body_fn`` on the carried values while ``cond_fn`` of them is true."""
-    if dispatch.recorder() is not None:
-        raise LOOPS_NOT_TRACED(what="while_loop", location=dispatch.recorder().locate())  # type: ignore[union-attr]
-    carried = carried_inputs
-    while bool(cond_fn(*carried)):
-        carried = body_fn(*carried)
-    return carried
-
-
-def _scan(combine_fn: Function, init: Any, xs: Any, *, dim: int = 0, reverse: bool = False) -> Any:
-    """``carry, y = combine_fn(carry, x)`` over the slices of ``xs``; the last carry and the stacked ``y``."""
-    if dispatch.recorder() is not None:
-        raise LOOPS_NOT_TRACED(what="scan", location=dispatch.recorder().locate())  # type: ignore[union-attr]
-    leaves, spec = tree_flatten(xs)
-    count = meta_of(leaves[0]).shape[dim]
-    carry, collected = init, []
-    for index in reversed(range(count)) if reverse else range(count):
-        carry, y = combine_fn(carry, spec.unflatten([apply("select", value, dim, index) for value in leaves]))
-        collected.append(tree_flatten(y))
-    if reverse:
-        collected.reverse()
-    columns = zip(*[found for found, _ in collected], strict=True)
-    return carry, collected[0][1].unflatten([apply("stack", list(column), dim) for column in columns])
-
-
-def _associative_scan(
-    combine_fn: Function, xs: Any, dim: int, reverse: bool = False, combine_mode: str = "pointwise"
-) -> Any:
-    """Inclusive scan of an associative function along ``dim``."""
-    if dispatch.recorder() is not None:
-        raise LOOPS_NOT_TRACED(what="associative_scan", location=dispatch.recorder().locate())  # type: ignore[union-attr]
-    leaves, spec = tree_flatten(xs)
-    count = meta_of(leaves[0]).shape[dim]
-    running: Any = None
-    collected = []
-    for index in reversed(range(count)) if reverse else range(count):
-        here = spec.unflatten([apply("select", value, dim, index) for value in leaves])
-        running = here if running is None else combine_fn(running, here)
-        collected.append(tree_flatten(running)[0])
-    if reverse:
-        collected.reverse()
-    return spec.unflatten([apply("stack", list(column), dim) for column in zip(*collected, strict=True)])
-
-
-def _public(name: str, function: Function) -> TensorFunction:
-    return leaf(f"torch.{name}", lambda args, kwargs: function(*args, **kwargs), function.__doc__)
-
-
-cond = _public("cond", _cond)
-map = _public("map", _map)
-while_loop = _public("while_loop", _while_loop)
-scan = _public("scan", _scan)
-associative_scan = _public("associative_scan", _associative_scan)
+cond = public("cond", _cond)

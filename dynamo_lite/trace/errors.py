@@ -104,19 +104,26 @@ BRANCH_OUTPUT: Final = declare(
     hint="return tensors and sizes, nested in containers",
     about="Only tensors and numbers come out of a recorded branch.",
 )
-LOOP_STATE_CHANGES: Final = declare(
+LOOP_OPERANDS: Final = declare(
     "loop-operands",
     InputError,
     "{what}: {problem}",
-    hint="pass tensors that agree in the dimension that is looped over",
+    hint="pass tensors that agree in the dimension that is looped over, and functions that return what the operator documents",
     about="The operands of a loop operator do not fit it.",
 )
-LOOPS_NOT_TRACED: Final = declare(
-    "loop-not-traced",
+LOOP_STATE_CHANGES: Final = declare(
+    "loop-state-changes",
+    InputError,
+    "{what}: a step is given {held} and returns {given}",
+    hint="let each step return as many values, of the same dtypes and sizes, as it was given",
+    about="A loop carries a value whose kind changes from step to step.",
+)
+LOOP_WRITES: Final = declare(
+    "loop-writes-operand",
     UnsupportedError,
-    "{what} cannot be captured yet",
-    hint="use map for independent steps, or unroll a loop over a static length",
-    about="A loop operator that runs eagerly and has no recorded form.",
+    "{what} updates a tensor that it is given",
+    hint="return the new value instead of writing in place",
+    about="The body of a loop or of map writes to its operand, which eager execution shows outside and a program would lose.",
 )
 UNINITIALIZED: Final = declare(
     "uninitialized-state",
@@ -124,4 +131,25 @@ UNINITIALIZED: Final = declare(
     "the {kind} {name} is not initialised ({problem})",
     hint="call the module once with an example before export, so that lazy parameters get their shapes",
     about="All state must be initialised before export.",
+)
+PRESERVED_UNKNOWN: Final = declare(
+    "preserved-module-unknown",
+    InputError,
+    "preserve_module_call_signature names {name!r}, which is no submodule (there are: {known})",
+    hint="give qualified names as named_modules() does",
+    about="A module whose calling convention should be kept does not exist.",
+)
+PRESERVED_WRITES: Final = declare(
+    "preserved-module-writes-input",
+    UnsupportedError,
+    "{name} updates an argument of its own, so that its results alone do not say what a call of it does",
+    hint="leave it out of preserve_module_call_signature, or let it return the new value",
+    about="A module whose calling convention should be kept writes to what it is given.",
+)
+PRESERVED_VALUE: Final = declare(
+    "preserved-module-value",
+    UnsupportedError,
+    "{name} takes or returns a {type}, which is no tensor, no number and no registered container",
+    hint="leave it out of preserve_module_call_signature, or register the class with register_dataclass or register_pytree_node",
+    about="A module whose calling convention should be kept takes or returns an object that a program cannot hold.",
 )

@@ -68,7 +68,8 @@ def finish(
     outs = [*_buffer_updates(tracer, final_buffers), *_input_updates(tracer, inputs), *user]
     graph = tracer.top.graph
     graph.output(tuple(out.value for out in outs))
-    graph.eliminate_dead_code()
+    kept = {value for call in tracer.calls.kept for value in call.outputs}
+    graph.eliminate_dead_code(lambda node: node in kept or node.is_impure())
     graph.rename_canonically()
     signature = ExportGraphSignature(
         [*_state_specs(tracer), *[_input_spec(item) for item in inputs]],

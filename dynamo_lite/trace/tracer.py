@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, cast
 from dynamo_lite.fake import FakeTensor
 from dynamo_lite.lowering import modes
 from dynamo_lite.trace.definitions import Definitions
+from dynamo_lite.trace.calls import ModuleCalls
 from dynamo_lite.trace.errors import IN_PLACE_RESIZES, IN_PLACE_VIEW, WRITE_THROUGH_EXPAND
 from dynamo_lite.trace.level import Level
 from dynamo_lite.trace.naming import Naming
@@ -65,6 +66,7 @@ class Tracer:
         self.modules_now: Callable[[], tuple[tuple[str, str], ...]] = tuple
         self.definitions = Definitions(self)
         self.level = self.top = Level(self, None)
+        self.calls = ModuleCalls()
         self.state = LiftedState(self)
         self.layout_seen: Location | bool | None = False
         self.grad_seen: Location | bool | None = False

@@ -53,6 +53,30 @@ def test_check_in_a_branch_stays_there() -> None:
         assert isinstance(error, dl.ConstraintViolationError)
 
 
+class Twice(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.l = nn.Linear(4, 4)
+
+    def forward(self, x: Any) -> Any:
+        return self.l(self.l(x))
+
+
+@both_modes
+def test_unflattened_program_exports_again(strict: bool) -> None:
+    """11, M34: with the same arguments."""
+    model, x = Twice(), numbers(2, 4)
+    again = dl.export(dl.unflatten(dl.export(model, (x,), strict=strict)), (x,), strict=strict)
+    agree(again, model, [(x,)])
+
+
+@both_modes
+def test_part_of_an_unflattened_program_is_one_call(strict: bool) -> None:
+    """12, M34: of a module that is called twice."""
+    model, x = Twice(), numbers(2, 4)
+    assert arrays(dl.unflatten(dl.export(model, (x,), strict=strict)).l(x)) == arrays(model.l(x))
+
+
 class CachesNew(nn.Module):
     def forward(self, x: Any) -> Any:
         self.cache = x * 2
