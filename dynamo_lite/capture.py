@@ -173,10 +173,12 @@ class Capture:
     ) -> ExportedProgram:
         env = tracer.env
         _keep_apart(tracer, outputs, call.location)
-        grad_seen, layout_seen = tracer.grad_seen is not False, tracer.layout_seen is not False
+        written = {
+            s.target for s in outputs.signature.output_specs if s.kind is OutputKind.USER_INPUT_MUTATION
+        }
         leaves = tuple(
             item.contract_leaf(
-                _requires_grad(item) if grad_seen else None, layout_seen, tracer.same_inputs.get(index), env
+                tracer.asked, item.placeholder.name in written, tracer.same_inputs.get(index), env
             )
             for index, item in enumerate(inputs)
         )
@@ -261,7 +263,3 @@ def _keep_apart(tracer: Tracer, outputs: Outputs, where: Location | None) -> Non
                 first, second = sorted((places[id(item)], places[id(other)]))
                 apart[first, second] = Distinct(first, second, where, apart=True)
     tracer.distinct_inputs += apart.values()
-
-
-def _requires_grad(item: UserInput) -> bool | None:
-    return None if item.fake is None else item.fake.meta.requires_grad

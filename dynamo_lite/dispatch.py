@@ -9,6 +9,7 @@ from typing import Any, Final, Literal, Protocol
 
 from fx_ir.ops.registry import Operator
 
+Asked = Literal["layout", "offset", "grad", "class"]
 Arguments = tuple[Any, ...]
 Keywords = Mapping[str, Any]
 
@@ -22,8 +23,8 @@ class Recorder(Protocol):
     def fake_of(self, value: Any) -> Any:
         """The fake that stands for a tensor of this trace: itself, or the lifted real tensor."""
 
-    def looked(self, what: Literal["layout", "grad"]) -> None:
-        """The program asked for strides or for ``requires_grad``: what it did with them holds for such inputs only."""
+    def looked(self, what: Asked) -> None:
+        """The program asked for strides, ``requires_grad`` and the like: what it did then holds for such inputs only."""
 
 
 EagerCall = Callable[[Operator, Arguments, Keywords], Any]

@@ -24,9 +24,9 @@ Dimension = Union[int, "IntExpr"]
 class TensorLeaf:
     """A tensor input. ``None`` in an optional field means that the program does not depend on it.
 
-    ``name`` is the placeholder, ``path`` what the user calls it (``x``, ``batch['ids'][0]``). ``contiguous`` and
-    ``strides`` are facts that the program looked at; ``alias_of`` is the index of an earlier leaf that must be the same
-    object.
+    ``name`` is the placeholder, ``path`` what the user calls it (``x``, ``batch['ids'][0]``). ``contiguous``,
+    ``strides`` and ``offset`` (in elements) are facts that the program looked at; ``alias_of`` is the index of an earlier
+    leaf that must be the same object; ``class_name`` is the name of the class that the program asked for.
     """
 
     name: str
@@ -39,6 +39,8 @@ class TensorLeaf:
     strides: tuple[Dimension, ...] | None = None
     alias_of: int | None = None
     location: Location | None = None
+    offset: int | None = None
+    class_name: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

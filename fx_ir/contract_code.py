@@ -141,11 +141,25 @@ class CheckWriter:
         self.require(f"_len({shape}) != {len(leaf.dims)}", fail, shape)
         for dim, size in enumerate(leaf.dims):
             self.dimension(f"{shape}[{dim}]", size, leaf, dim)
-        self.facts(leaf, meta)
+        self.facts(leaf, value, meta)
 
-    def facts(self, leaf: TensorLeaf, meta: str) -> None:
+    def facts(self, leaf: TensorLeaf, value: str, meta: str) -> None:
         """Metadata beyond dtype and sizes that the program looked at."""
         place = leaf.location
+        if leaf.class_name is not None:
+            fail = _raiser(
+                errors.CLASS, place, lambda m: m.__name__, path=leaf.path, expected=leaf.class_name
+            )
+            self.require(f"_type({value}).__name__ != {leaf.class_name!r}", fail, f"_type({value})")
+        if leaf.offset is not None:
+            fail = _raiser(
+                errors.LAYOUT,
+                place,
+                lambda m: f"offset {m.offset}",
+                path=leaf.path,
+                expected=f"a tensor that begins at element {leaf.offset} of its storage",
+            )
+            self.require(f"{meta}.offset != {leaf.offset}", fail, meta)
         if leaf.requires_grad is not None:
             fail = _raiser(
                 errors.GRAD, place, lambda m: m.requires_grad, path=leaf.path, expected=leaf.requires_grad

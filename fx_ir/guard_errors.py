@@ -120,6 +120,13 @@ LAYOUT: Final = declare(
     hint="the program decided on the layout; pass such a tensor, or export the model again",
     about="A tensor's strides differ and the program looked at them.",
 )
+CLASS: Final = declare(
+    "input-class",
+    GuardError,
+    "{path}: expected a tensor of class {expected}, given one of {given}",
+    hint="the program decided on the class; pass such a tensor, or export the model again",
+    about="A tensor's class differs (a parameter, a plain tensor) and the program looked at it.",
+)
 ALIAS: Final = declare(
     "input-alias",
     GuardError,

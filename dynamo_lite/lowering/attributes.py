@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from dynamo_lite.lowering import metadata
-from dynamo_lite.lowering.access import access_of, meta_of
+from dynamo_lite.lowering.access import meta_of
 from dynamo_lite.lowering.packets import apply
 
 READ: Final[Mapping[str, Callable[[Any], Any]]] = {
@@ -18,8 +18,8 @@ READ: Final[Mapping[str, Callable[[Any], Any]]] = {
     "itemsize": metadata.element_size,
     "nbytes": metadata.nbytes,
     "requires_grad": metadata.requires_grad,
-    "is_leaf": lambda self: access_of(self).is_leaf(self),
-    "grad": lambda self: access_of(self).grad_of(self),
+    "is_leaf": metadata.is_leaf,
+    "grad": metadata.grad,
     "grad_fn": metadata.grad_fn,
     "data": metadata.detached,
     "T": metadata.transposed,
@@ -38,7 +38,7 @@ READ: Final[Mapping[str, Callable[[Any], Any]]] = {
     "is_xpu": lambda self: False,
     "is_mps": lambda self: False,
     "names": lambda self: (None,) * meta_of(self).ndim,
-    "output_nr": lambda self: 0,
-    "_version": lambda self: 0,
+    "output_nr": metadata.history("output_nr"),
+    "_version": metadata.history("_version"),
 }
 WRITE: Final = ("data", "grad", "requires_grad")

@@ -32,7 +32,7 @@ NO_AUTOGRAD: Final = declare(
     "no-autograd",
     UnsupportedError,
     "{what} needs automatic differentiation, which {where} does not have",
-    hint="train with PyTorch and load the weights; requires_grad is metadata here",
+    hint="do it outside forward, with PyTorch; requires_grad is metadata here",
     about="Gradients are asked of the NumPy tensor library or of a tensor under export.",
 )
 MISSING_OPERATOR: Final = declare(

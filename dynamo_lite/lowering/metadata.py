@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Final
 
 from dynamo_lite import dispatch
 from dynamo_lite.lowering.access import access_of, meta_of
@@ -13,13 +14,19 @@ from fx_ir.dtypes import Layout, MemoryFormat
 from fx_ir.meta import Size as OneSize
 from fx_ir.meta import Sizes, TensorMeta
 
+_TRACE: Final = "a tensor under export"
 
-def _layout_of(self: Any) -> TensorMeta:
-    """The description, for a question about layout, which a recorder hears of."""
+
+def _looked(self: Any, what: dispatch.Asked) -> TensorMeta:
+    """The description, for a question about more than sizes and dtype, which a recorder hears of."""
     target = dispatch.recorder()
     if target is not None:
-        target.looked("layout")
+        target.looked(what)
     return meta_of(self)
+
+
+def _layout_of(self: Any) -> TensorMeta:
+    return _looked(self, "layout")
 
 
 def _wrap_dim(dim: int, rank: int) -> int:
@@ -62,7 +69,7 @@ def stride(self: Any, dim: int | None = None) -> Any:
 
 def storage_offset(self: Any) -> Any:
     """Where the tensor begins in its storage, in elements."""
-    return _layout_of(self).offset
+    return _looked(self, "offset").offset
 
 
 def _row_major(meta: TensorMeta, order: list[int]) -> bool:
@@ -137,10 +144,7 @@ def data_ptr(self: Any) -> int:
 
 def requires_grad(self: Any) -> bool:
     """The flag; metadata, as there is no autograd here."""
-    target = dispatch.recorder()
-    if target is not None:
-        target.looked("grad")
-    return meta_of(self).requires_grad
+    return _looked(self, "grad").requires_grad
 
 
 def set_attribute(self: Any, name: str, value: Any) -> None:
@@ -164,8 +168,35 @@ def backward(self: Any, *args: Any, **kwargs: Any) -> None:
 
 
 def grad_fn(self: Any) -> None:
-    """Always None: there is no autograd here."""
-    return
+    """None for what requires no gradient; a tensor under export that does has no answer."""
+    if dispatch.recorder() is not None and _looked(self, "grad").requires_grad:
+        raise NO_AUTOGRAD(what="grad_fn", where=_TRACE, location=where())
+
+
+def grad(self: Any) -> Any:
+    """The gradient that ``backward()`` has left; a tensor under export that may have one has no answer."""
+    if dispatch.recorder() is not None and getattr(self, "kind", None) != "value":
+        raise NO_AUTOGRAD(what="grad", where=_TRACE, location=where())
+    return access_of(self).grad_of(self)
+
+
+def is_leaf(self: Any) -> bool:
+    """Whether autograd computed the tensor; of an input that requires gradients it cannot be known."""
+    wants = _looked(self, "grad").requires_grad
+    if wants and dispatch.recorder() is not None and getattr(self, "kind", None) == "input":
+        raise NO_AUTOGRAD(what="is_leaf of an input that requires grad", where=_TRACE, location=where())
+    return access_of(self).is_leaf(self)
+
+
+def history(name: str) -> Callable[[Any], int]:
+    """Reads a number that only autograd keeps (``_version``, ``output_nr``): 0, and no answer under a trace."""
+
+    def read(self: Any) -> int:
+        if dispatch.recorder() is not None:
+            raise NO_AUTOGRAD(what=name, where=_TRACE, location=where())
+        return 0
+
+    return read
 
 
 def layout(self: Any) -> Layout:

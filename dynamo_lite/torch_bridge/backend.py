@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from dynamo_lite.fake import is_fake
-from dynamo_lite.torch_bridge.convert import TORCH_DTYPES, describe, to_torch
+from dynamo_lite.torch_bridge.convert import TORCH_DTYPES, describe, is_ordinary, to_torch
 from fx_ir.dtypes import bfloat16
 from fx_ir.errors import KERNEL_MISSING
 from fx_ir.meta import TensorMeta
@@ -34,7 +34,7 @@ class Backend:
     name = "torch"
 
     def is_tensor(self, obj: object) -> bool:
-        return isinstance(obj, torch.Tensor) and not is_fake(obj)
+        return isinstance(obj, torch.Tensor) and not is_fake(obj) and is_ordinary(obj)
 
     def describe(self, obj: Any) -> TensorMeta:
         return describe(obj)
@@ -46,7 +46,10 @@ class Backend:
         return native
 
     def assign(self, obj: Any, native: Any) -> None:
-        with torch.no_grad():
+        # A tensor that requires gradients was written where autograd does not look (checked when the program was made).
+        with torch.set_grad_enabled(
+            torch.is_grad_enabled() and native.requires_grad and not obj.requires_grad
+        ):
             obj.copy_(native)
 
     def kernel(self, op: Operator) -> Callable[..., Any]:

@@ -7,7 +7,9 @@ from typing import Any, Final
 
 import torch
 
+from dynamo_lite.lowering.errors import where
 from dynamo_lite.lowering.size import Size
+from dynamo_lite.torch_bridge.errors import TENSOR_KIND
 from fx_ir import dtypes
 from fx_ir.dtypes import Device, DType, Layout, MemoryFormat
 from fx_ir.meta import TensorMeta
@@ -113,8 +115,39 @@ def to_torch(value: Any) -> Any:
     return value if change is None else change(value)
 
 
+# Classes that add nothing to how a tensor computes: what a program's kernels do is what eager does.
+PLAIN_CLASSES: Final = frozenset({torch.Tensor, torch.nn.Parameter})
+
+
+def is_ordinary(tensor: torch.Tensor) -> bool:
+    """Whether a program can hold such a tensor: strided, of a known dtype, of a class without behaviour of its own."""
+    return (
+        type(tensor) in PLAIN_CLASSES
+        and tensor.layout is torch.strided
+        and not tensor.is_nested
+        and tensor.dtype in DTYPES
+    )
+
+
+def _refuse_kind(tensor: torch.Tensor) -> None:
+    """Raises ``tensor-kind`` for what programs cannot hold; lazy tensors without a shape pass."""
+    if isinstance(tensor, torch.nn.parameter.UninitializedTensorMixin):
+        return
+    what = f"a tensor of class {type(tensor).__name__}"
+    if type(tensor) in PLAIN_CLASSES:
+        what = "a nested tensor" if tensor.is_nested else f"a tensor of layout {tensor.layout}"
+        if tensor.dtype not in DTYPES:
+            what = f"a tensor of element type {tensor.dtype}"
+    raise TENSOR_KIND(what=what, location=where())
+
+
 def describe(tensor: torch.Tensor) -> TensorMeta:
-    """Shape, dtype, device, layout and ``requires_grad`` of a real tensor; reads no data."""
+    """Shape, dtype, device, layout and ``requires_grad`` of a real tensor; reads no data.
+
+    Raises ``tensor-kind`` for what is not :func:`is_ordinary`.
+    """
+    if not is_ordinary(tensor):
+        _refuse_kind(tensor)
     strides = None if tensor.is_contiguous() else tuple(tensor.stride())
     return TensorMeta(
         tuple(tensor.shape),

@@ -20,6 +20,13 @@ REACHED_DISPATCHER: Final = declare(
     hint="export with strict=True, or call the operator from Python",
     about="Code under PyTorch's Python API computed on a tensor under export (jit, autograd.Function, checkpoint).",
 )
+TENSOR_KIND: Final = declare(
+    "tensor-kind",
+    UnsupportedError,
+    "{what} cannot be captured",
+    hint="convert it to an ordinary strided tensor first (to_dense(), dequantize(), as_subclass(torch.Tensor))",
+    about="Sparse, quantised and nested tensors and subclasses compute in their own way.",
+)
 NO_FAKE_RULE: Final = declare(
     "torch-no-fake-rule",
     UnsupportedError,

@@ -12,10 +12,13 @@ from typing import Any, Final
 
 import torch
 
+from dynamo_lite import dispatch
 from dynamo_lite.lowering import conversion, metadata
 from dynamo_lite.lowering.leaf import TensorFunction
+from dynamo_lite.lowering.metadata import history
 from dynamo_lite.lowering.packets import lazy, python_lower
 from dynamo_lite.lowering.table import FUNCTIONS, GETTERS, METHODS, NN_FUNCTIONS, SETTERS
+from dynamo_lite.torch_bridge import legacy
 from dynamo_lite.torch_bridge.convert import TO_OURS, to_torch
 
 LEAVES: Final[dict[int, TensorFunction]] = {}
@@ -117,6 +120,27 @@ def _descriptors() -> Iterable[tuple[str, Any]]:
                 yield name, found
 
 
+def _is_param(self: Any) -> bool:
+    """What ``isinstance(x, torch.nn.Parameter)`` asks; of an input the answer joins the contract."""
+    tracer: Any = dispatch.recorder()
+    return issubclass(tracer.class_of(tracer.fake_of(self)), torch.nn.Parameter)
+
+
+# What only autograd knows of a tensor, and what native code would read of its memory.
+_UNANSWERED: Final = tuple(
+    (name, history(name))
+    for name in (
+        "_base", "_grad", "_grad_fn", "_backward_hooks", "_post_accumulate_grad_hooks", "retains_grad", "grad_dtype", "_cdata",
+    )
+)  # fmt: skip
+
+
+_LEGACY: Final[Mapping[str, TensorFunction]] = {
+    "new": TensorFunction("Tensor.new", python_lower(legacy.new), legacy.new.__doc__),
+    "type": TensorFunction("Tensor.type", python_lower(legacy.convert), legacy.convert.__doc__),
+}
+
+
 def _build() -> None:
     for space, known, prefix in _NAMESPACES:
         for callable_, function in _namespace(space, known, prefix):
@@ -129,12 +153,17 @@ def _build() -> None:
         elif type(found) in (MethodDescriptorType, WrapperDescriptorType) or (
             type(found) is FunctionType and name in METHODS
         ):
-            inner = METHODS.get(name) or _missing(f"Tensor.{name}", name)
+            inner = _LEGACY.get(name) or METHODS.get(name) or _missing(f"Tensor.{name}", name)
             function = BY_METHOD[name] = bridged(inner)
             enter(found, function)
     for name, inner in METHODS.items():
         if name not in BY_METHOD:
             BY_METHOD[name] = bridged(inner)
+    for name, function in vars(torch.Tensor).items():
+        if type(function) is FunctionType and not name.startswith("_") and name not in BY_METHOD:
+            BY_METHOD[name] = _missing(f"Tensor.{name}", name)
+    for name, read in (*_UNANSWERED, ("_is_param", _is_param)):
+        BY_ATTRIBUTE[name] = special(f"Tensor.{name}.__get__", read)
 
 
 _build()

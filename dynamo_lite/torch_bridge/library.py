@@ -54,6 +54,7 @@ class Library:
 
     name = "torch"
     backend = "torch"
+    autograd = True
     fake_class: type[FakeTensor] = TorchFake
 
     def is_tensor(self, value: object) -> bool:

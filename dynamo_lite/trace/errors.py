@@ -41,6 +41,13 @@ OUTER_WRITTEN: Final = declare(
     hint="return the new value from the branch and update the tensor outside",
     about="Branches of cond, bodies of map and of loops must be free of effects on tensors from outside.",
 )
+GRADIENT_WRITTEN: Final = declare(
+    "gradient-written",
+    UnsupportedError,
+    "{name} that may require gradients is updated behind autograd's back",
+    hint="use the operator without the trailing underscore, update a detached clone, or export under torch.no_grad()",
+    about="An update under no_grad, through detach() or .data, or of an input that requires gradients: its history stays, its value changes.",
+)
 OUTPUT_TYPE: Final = declare(
     "output-type",
     InputError,

@@ -11,7 +11,9 @@ from dynamo_lite.trace.errors import BUFFER_CHANGES_KIND, FAKE_BUFFER_LOST, OUTP
 from dynamo_lite.trace.inputs import UserInput
 from dynamo_lite.trace.state import Lifted
 from dynamo_lite.trace.tracer import Tracer
+from fx_ir import functionalize
 from fx_ir.node import Node
+from fx_ir.ops.registry import OPS
 from fx_ir.pytree import TreeSpec, keystr, spec_paths
 from fx_ir.signature import (
     ArgumentSpec,
@@ -88,7 +90,12 @@ def _argument(out: _Out, index: int) -> ArgumentSpec:
 def _user_output(tracer: Tracer, leaf: Any, path: Any) -> _Out:
     kind = OutputKind.USER_OUTPUT
     if is_fake(leaf) or tracer.library.is_tensor(leaf):
-        return _Out(kind, tracer.node_of(tracer.fake_of(leaf)))
+        fake = tracer.fake_of(leaf)
+        node = tracer.node_of(fake)
+        if fake.view_of is not None and node is tracer.node_of(functionalize.root_of(fake)):
+            # Written through a detached alias: the value is that of the tensor itself, the object is not.
+            node = tracer.top.graph.call_function(OPS["aten::detach"], (node,), meta=dict(node.meta))
+        return _Out(kind, node)
     if isinstance(leaf, (SymInt, SymFloat, SymBool)):
         argument: type[ArgumentSpec] = SymIntArgument
         if isinstance(leaf, SymFloat):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
@@ -51,9 +51,13 @@ class UserInput:
     dims: tuple[Dimension, ...] = ()
 
     def contract_leaf(
-        self, requires_grad: bool | None, layout_seen: bool, same_as: int | None, env: ShapeEnv
+        self, asked: Collection[str], written: bool, same_as: int | None, env: ShapeEnv
     ) -> InputLeaf:
-        """What a call must bring for this leaf. ``same_as`` is the index of an earlier leaf that is the same object."""
+        """What a call must bring for this leaf.
+
+        ``asked`` says what the program looked at (``Tracer.asked``); ``same_as`` is the index of an earlier leaf that is the
+        same object. Whether a tensor may be ``written`` depends on its ``requires_grad``.
+        """
         name = self.placeholder.name
         if self.fake is None:
             if isinstance(self.value, SymInt):
@@ -61,6 +65,7 @@ class UserInput:
             return ConstLeaf(name, self.path, self.value)
         meta = self.fake.meta
         strides = None
+        layout_seen = "layout" in asked
         if layout_seen and not meta.is_plain:
             strides = tuple(_final(env, _expr(stride)) for stride in meta.strides)
         return TensorLeaf(
@@ -69,10 +74,12 @@ class UserInput:
             meta.dtype,
             meta.device,
             tuple(_final(env, size) for size in self.dims),
-            requires_grad=requires_grad,
+            requires_grad=meta.requires_grad if written or "grad" in asked else None,
             contiguous=True if layout_seen and meta.is_plain else None,
             strides=strides,
             alias_of=same_as,
+            offset=meta.offset if "offset" in asked else None,
+            class_name=type(self.example).__name__ if "class" in asked else None,
         )
 
 

@@ -11,11 +11,13 @@ from contextlib import suppress
 from operator import getitem
 from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
+from dynamo_lite import dispatch
 from dynamo_lite.fake import FakeTensor
 from dynamo_lite.lowering import modes
-from dynamo_lite.trace.definitions import Definitions
 from dynamo_lite.trace.calls import ModuleCalls
+from dynamo_lite.trace.definitions import Definitions
 from dynamo_lite.trace.errors import IN_PLACE_RESIZES, IN_PLACE_VIEW, WRITE_THROUGH_EXPAND
+from dynamo_lite.trace.gradients import Gradients
 from dynamo_lite.trace.level import Level
 from dynamo_lite.trace.naming import Naming
 from dynamo_lite.trace.state import LiftedState
@@ -55,7 +57,7 @@ class Tracer:
     """One capture in progress.
 
     ``locate`` tells the user's line; ``modules_now`` the modules that are running, as ``(path, class name)`` pairs, outermost first.
-    ``layout_seen`` and ``grad_seen`` say where the program first looked at strides or at ``requires_grad`` (False: nowhere).
+    ``asked`` holds what the program looked at of its inputs' metadata, and where it did first.
     ``distinct_inputs`` and ``same_inputs`` (a leaf's index to an earlier one's) are the answers it got to ``a is b``.
     """
 
@@ -64,12 +66,12 @@ class Tracer:
         self.env = env
         self.locate: Locate = nowhere
         self.modules_now: Callable[[], tuple[tuple[str, str], ...]] = tuple
+        self.calls = ModuleCalls()
         self.definitions = Definitions(self)
         self.level = self.top = Level(self, None)
-        self.calls = ModuleCalls()
         self.state = LiftedState(self)
-        self.layout_seen: Location | bool | None = False
-        self.grad_seen: Location | bool | None = False
+        self.gradients = Gradients(self)
+        self.asked: dict[dispatch.Asked, Location | None] = {}
         self.inputs: list[UserInput] = []
         self.distinct_inputs: list[Distinct] = []
         self.same_inputs: dict[int, int] = {}
@@ -136,12 +138,10 @@ class Tracer:
 
     # ---- questions that the contract answers for ----
 
-    def looked(self, what: Literal["layout", "grad"]) -> None:
-        """The program asked for strides or for ``requires_grad``."""
-        if what == "layout":
-            self.layout_seen = self.layout_seen or self.locate() or True
-        else:
-            self.grad_seen = self.grad_seen or self.locate() or True
+    def looked(self, what: dispatch.Asked) -> None:
+        """The program asked for strides, for ``requires_grad`` and the like."""
+        if what not in self.asked:
+            self.asked[what] = self.locate()
 
     def identical(self, left: FakeTensor | None, right: FakeTensor | None) -> bool:
         """``left is right``; where two inputs are asked, the answer joins the contract."""
@@ -159,6 +159,13 @@ class Tracer:
         if all((d.first, d.second) != (first, second) for d in self.distinct_inputs):
             self.distinct_inputs.append(distinct)
         return False
+
+    def class_of(self, fake: FakeTensor) -> type:
+        """The class of the tensor that ``fake`` stands for; of an input it joins the contract."""
+        if fake.kind == "input":
+            self.looked("class")
+            return next(type(item.example) for item in self.inputs if item.fake is fake)
+        return fake.library_class
 
     # ---- unbacked numbers (fx_ir.fake_context) ----
 
@@ -239,6 +246,8 @@ class Tracer:
         node = self.level.graph.call_function(op, short, keywords, meta=self.node_meta(recorded))
         if self._fresh:
             self._define_fresh(result, node)
+        if not modes.grad_enabled() and type(result) is TensorMeta:
+            node = self.gradients.sever(op, node)
         if type(result) is TensorMeta:
             if op.view is None:
                 return self._fake_class(self, result, node)
@@ -307,6 +316,8 @@ class Tracer:
                 outputs.append(meta)
                 continue
             part = self.level.graph.call_function(getitem, (node, index), meta=self.node_meta(meta))
+            if not modes.grad_enabled():
+                part = self.gradients.sever(op, part)
             alias = None if op.view is None else self._alias(op, meta, parents, metas, args, kwargs, index)
             outputs.append(self.value(meta, part, alias))
         return tuple(outputs) if isinstance(result, tuple) else outputs
@@ -353,6 +364,7 @@ class Tracer:
         fake = self.fake_of(target)
         functionalize.settle(fake)
         self.state.refuse_write(fake)
+        self.gradients.check_write(fake)
         new = self.fake_of(value)
         meta = fake.meta
         if new.meta.dtype is not meta.dtype:

@@ -292,6 +292,8 @@ class Decoder:
             None if strides is None else tuple(self.dimension(size) for size in strides),
             data["alias_of"],
             self.place(data),
+            data.get("offset"),
+            data.get("class"),
         )
 
     def condition(self, data: Mapping[str, Json]) -> Condition:

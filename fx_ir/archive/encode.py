@@ -218,6 +218,8 @@ class Encoder:
             "contiguous": leaf.contiguous,
             "strides": None if leaf.strides is None else [self.size(size) for size in leaf.strides],
             "alias_of": leaf.alias_of,
+            "offset": leaf.offset,
+            "class": leaf.class_name,
         }
 
     def condition(self, item: Condition) -> Json:

@@ -1,0 +1,114 @@
+"""Where the graph must say that no gradient flows: what a model computes under ``no_grad`` is cut off by ``detach``.
+
+A graph runs under the caller's gradient mode, so a mode that the model sets is kept as data. Only values that may require
+gradients when the program runs are cut: what comes of parameters and of floating-point inputs, whatever the example's said.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from dynamo_lite.lowering import modes
+from dynamo_lite.trace.errors import GRADIENT_WRITTEN
+from fx_ir import functionalize
+from fx_ir.meta import TensorMeta
+from fx_ir.node import Node
+from fx_ir.ops.registry import OPS, Operator
+
+if TYPE_CHECKING:
+    from dynamo_lite.fake import FakeTensor
+    from dynamo_lite.trace.tracer import Tracer
+
+_FLOATING: Final = 2  # the least category of dtypes that have gradients
+_SEVERED: Final = "aten::detach"
+
+
+class Gradients:
+    """Which nodes of one capture may carry gradients when the program runs."""
+
+    __slots__ = ("_carries", "_enabled", "_tracer")
+
+    def __init__(self, tracer: Tracer) -> None:
+        self._tracer = tracer
+        self._enabled = tracer.library.autograd and modes.grad_enabled()
+        self._carries: dict[Node, bool] = {}
+
+    def sever(self, op: Operator, node: Node) -> Node:
+        """``node``, or a detached one where the model has switched gradients off and some could flow."""
+        if not self._enabled or modes.grad_enabled() or op.qualified == _SEVERED or not self._carry(node):
+            return node
+        made = self._tracer.level.graph.call_function(OPS[_SEVERED], (node,), meta=dict(node.meta))
+        self._carries[made] = False
+        return made
+
+    def _carry(self, last: Node) -> bool:
+        known = self._carries
+        waiting = [last]
+        while waiting:
+            node = waiting[-1]
+            if node in known:
+                waiting.pop()
+                continue
+            inputs = node.all_input_nodes
+            if node.op == "placeholder" or not _floats(node) or _blocks(node):
+                known[node] = node.op == "placeholder" and self._is_source(node)
+            elif all(source in known for source in inputs):
+                known[node] = any(known[source] for source in inputs)
+            else:
+                waiting += [source for source in inputs if source not in known]
+        return known[last]
+
+    def _is_source(self, node: Node) -> bool:
+        """Whether a placeholder may require gradients: a buffer or a constant does if it does now."""
+        if not _floats(node):
+            return False
+        for entry in self._tracer.state.entries:
+            if entry.placeholder is node:
+                return entry.kind == "parameter" or entry.fake.meta.requires_grad
+        return True
+
+    def check_write(self, fake: FakeTensor) -> None:
+        """Raises what PyTorch raises for a write to a leaf that requires grad.
+
+        Raises ``gradient-written`` where autograd would not follow the write but go on with the history that the tensor had.
+        """
+        root: Any = functionalize.root_of(fake)
+        if not self._enabled:
+            return
+        followed = modes.grad_enabled() and not _is_detached(fake)
+        if root.kind == "input":
+            if root.meta.requires_grad:
+                self._refuse_input(root, fake, followed)
+        elif not followed and self._carry(self._tracer.node_of(root)):
+            raise GRADIENT_WRITTEN(name="a tensor", location=self._tracer.locate())
+
+    def _refuse_input(self, root: Any, fake: FakeTensor, followed: bool) -> None:
+        example = next(item.example for item in self._tracer.inputs if item.fake is root)
+        if followed and example.is_leaf:
+            which = "a leaf Variable" if fake is root else "a view of a leaf Variable"
+            raise RuntimeError(f"{which} that requires grad is being used in an in-place operation.")
+        raise GRADIENT_WRITTEN(name=f"the input {root.origin}", location=self._tracer.locate())
+
+
+def _is_detached(fake: Any) -> bool:
+    while fake.view_of is not None:
+        if fake.view_of.operator.qualified == _SEVERED:
+            return True
+        fake = fake.view_of.parent
+    return False
+
+
+def _floats(node: Node) -> bool:
+    val = node.meta.get("val")
+    if isinstance(val, (list, tuple)):
+        return any(_is_floating(part) for part in val)
+    return _is_floating(val)
+
+
+def _is_floating(val: Any) -> bool:
+    return isinstance(val, TensorMeta) and val.dtype.category >= _FLOATING
+
+
+def _blocks(node: Node) -> bool:
+    target = node.target
+    return isinstance(target, Operator) and (target.nondifferentiable or target.qualified == _SEVERED)
