@@ -3,35 +3,72 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
+from solver.expr import BoolExpr, IntExpr, constant, eq, int_symbol
+from solver.problem import SymbolDecl
 from solver.prove.context import Context
+from solver.prove.engine import SMALL_RESOURCES, Engine
 from solver.prove.poly import Poly
 from solver.prove.world import World
 
 
-def dim_source(before: World, after: World, names: Iterable[str]) -> dict[str, str]:
-    """For the source of each symbol: ``Dim`` source that says what ``after`` knows of it; empty where ``Dim`` cannot.
+def dim_source(before: World, after: World, condition: BoolExpr, names: Iterable[str]) -> dict[str, str]:
+    """For the source of each symbol: ``Dim`` source that says ``condition``; empty where ``Dim`` cannot.
 
-    ``after`` is ``before`` with the suggested condition. A condition that leaves more than substitutions and ranges
-    behind (a sum, an exception, a disjunction) is none that ``Dim`` can say.
+    ``after`` is ``before`` with the condition. A condition that leaves more than substitutions and ranges behind (a
+    sum, an exception, a disjunction) is none that ``Dim`` can say. What is found is proved to imply the condition.
     """
-    wanted = list(names)
-    group = [name for name in before.problem.symbols if name in wanted]
-    cone = frozenset(after.group_of(name) for name in group)
+    symbols = before.problem.symbols
+    wanted = set(names)
+    named = [name for name in symbols if name in wanted]
+    cone = frozenset(after.group_of(name) for name in named)
     new = after.context(cone)
     old = before.context(frozenset(before.group_of(name) for name in after.names(cone)))
     if new.contradiction is not None or _beyond_dims(new) > _beyond_dims(old):
         return {}
-    labels = _dim_names(new, group)
-    if labels is None:
+    group = _visible(after, cone, named)
+    labels = _dim_names(new, list(dict.fromkeys((*named, *group))))
+    if labels is None or any(symbols[name].kind == "unbacked" for name in group):
         return {}
-    found: dict[str, str] = {}
+    if not _implied(before, new, group, labels, condition):
+        return {}
+    return {symbols[name].source or name: _source(new, new.symbol(name), labels) for name in group}
+
+
+def _visible(after: World, cone: frozenset[int], named: list[str]) -> list[str]:
+    """The symbols that a user can give a ``Dim`` to: sizes made from a hidden root in place of the root."""
+    symbols = after.problem.symbols
+    context = after.context(cone)
+    hidden = {name for name in named if symbols[name].kind == "phantom" and symbols[name].source is None}
+    roots = {atom for name in hidden for atom in context.algebra.symbols(context.symbol(name))}
+    tied = {
+        name
+        for name in after.names(cone)
+        if symbols[name].kind == "input" and roots & context.algebra.symbols(context.symbol(name))
+    }
+    kept = set(named) - (hidden if tied else set())
+    return [name for name in symbols if name in kept | tied]
+
+
+def _implied(
+    before: World, new: Context, group: list[str], labels: dict[int, str], condition: BoolExpr
+) -> bool:
+    """Whether ``Dim`` objects as they are going to be written imply the condition."""
+    symbols = dict(before.problem.symbols)
+    facts: list[tuple[str, BoolExpr]] = []
+    roots: dict[int, IntExpr] = {}
+    for atom in labels:
+        name = f"dim!{atom}"
+        low, high = new.low.get(atom), new.high.get(atom)
+        symbols[name] = SymbolDecl("phantom", low and low[0], high and high[0])
+        roots[atom] = int_symbol(name)
     for name in group:
-        symbol = before.problem.symbols[name]
-        if symbol.kind == "unbacked":
-            return {}
-        found[symbol.source or name] = _source(new, new.symbol(name), labels)
-    return found
+        poly = new.symbol(name)
+        value = sum((roots[mono[0]] * c for mono, c in poly.terms.items() if mono), constant(poly.constant))
+        facts.append((name, eq(int_symbol(name), value)))
+    world = World(replace(before.problem, symbols=symbols), facts)
+    return Engine(world, SMALL_RESOURCES).decide_expr(condition).verdict == "proved"
 
 
 def _beyond_dims(context: Context) -> int:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final
 
-from solver.expr import BoolExpr, and_, free_symbols, ge, int_symbol
+from solver.expr import BoolExpr, and_, free_symbols, not_
 from solver.expr.nodes import IntExpr
-from solver.expr.symbols import children
 from solver.prove.engine import SMALL_RESOURCES, Engine, Outcome
 from solver.prove.points import Point
 from solver.prove.world import World, goal_of
@@ -16,6 +16,7 @@ from solver.report import Suggestion
 from solver.suggest.dims import dim_source
 from solver.suggest.observe import Observer
 from solver.suggest.patterns import Pattern, fit
+from solver.suggest.simplify import simplified, written_size
 
 MAX_SUGGESTIONS: Final = 4
 _MAX_WORDS: Final = 240
@@ -103,7 +104,28 @@ class Advisor:
                     yield Candidate(pattern.condition(name), pattern.kind)
 
     def _itself(self) -> Iterator[Candidate]:
-        yield Candidate(self.goal, _kind_of(self.goal))
+        whole = self.whole
+        yield Candidate(whole, _kind_of(whole))
+
+    @cached_property
+    def whole(self) -> BoolExpr:
+        """What the guards demand, said as shortly as possible: nothing weaker can do."""
+        if written_size(self.goal) > _MAX_WRITTEN:
+            return self.goal
+        return simplified(self.world.problem, self.guards, self._pattern)
+
+    def _pattern(self, name: str, parts: Sequence[BoolExpr]) -> BoolExpr | None:
+        """The condition on one symbol that is equivalent to some conditions on it, where a simple one is."""
+        if list(parts) == self.guards:
+            return None  # its own patterns have been tried
+        advisor = Advisor(self.engine, parts)
+        base = advisor.observer.base()
+        truth = {} if base is None else advisor.observer.along(name, [base])
+        pattern = next(fit(truth, advisor.observer.moduli), None)
+        if pattern is None or pattern.trivial:
+            return None
+        condition = pattern.condition(name)
+        return condition if advisor.suffices(condition) and advisor.necessary(condition) else None
 
     # -- proof ---------------------------------------------------------------------------------------------------
 
@@ -111,18 +133,25 @@ class Advisor:
         """The suggestion, if its condition is satisfiable, admits the example and makes the guards hold."""
         if written_size(candidate.condition) > _MAX_WRITTEN:
             return None
-        after = self.strengthened(candidate.condition)
-        engine = Engine(after, SMALL_RESOURCES)
-        cone = after.cone(candidate.condition).union(*(after.cone(guard) for guard in self.guards))
         example = self.observer.example()
         if example is not None and self.observer.holds(example) and not example.holds(candidate.condition):
             return None
-        if candidate.condition is not self.goal:
-            if next(iter(engine.sampler(cone)), None) is None:
-                return None
-            if not all(self._certain(engine, guard) for guard in self.guards):
-                return None
+        if not self._is_whole(candidate.condition) and not self.suffices(candidate.condition):
+            return None
         return self.described(candidate)
+
+    def _is_whole(self, condition: BoolExpr) -> bool:
+        """Whether a condition is what the guards say, so that nothing is to be proved."""
+        return condition is self.goal or (len(self.guards) == 1 and condition is self.whole)
+
+    def suffices(self, condition: BoolExpr) -> bool:
+        """Whether a condition can be met and makes the guards hold."""
+        after = self.strengthened(condition)
+        engine = Engine(after, SMALL_RESOURCES)
+        cone = after.cone(condition).union(*(after.cone(guard) for guard in self.guards))
+        if next(iter(engine.sampler(cone)), None) is None:
+            return False
+        return all(self._certain(engine, guard) for guard in self.guards)
 
     def strengthened(self, condition: BoolExpr) -> World:
         return World(self.world.problem, [(_LABEL, condition)])
@@ -136,17 +165,21 @@ class Advisor:
         """Whether the guards themselves imply the condition: then nothing weaker can do."""
         world = World(self.world.problem, [(f"guard {i}", guard) for i, guard in enumerate(self.guards)])
         outcome: Outcome = Engine(world, SMALL_RESOURCES).decide_expr(condition)
-        return outcome.verdict == "proved"
+        if outcome.verdict == "proved":
+            return True
+        # The other way round helps where few assignments are left, as with floats: the guards fail at each of them.
+        outside = Engine(self.strengthened(not_(condition)), SMALL_RESOURCES)
+        return outcome.verdict == "unknown" and outside.decide_expr(not_(self.goal)).verdict == "proved"
 
     # -- words ---------------------------------------------------------------------------------------------------
 
     def described(self, candidate: Candidate) -> Suggestion:
         """The suggestion that a proved candidate makes."""
-        weakest = candidate.condition is self.goal or self.necessary(candidate.condition)
+        weakest = self._is_whole(candidate.condition) or self.necessary(candidate.condition)
         after = self.strengthened(candidate.condition)
         names = sorted(free_symbols(candidate.condition), key=list(self.world.problem.symbols).index)
         named = self.names if candidate.kind == "several" else names
-        dims = dim_source(self.world, after, named)
+        dims = dim_source(self.world, after, candidate.condition, named)
         text = str(candidate.condition)
         return Suggestion(candidate.kind, text, self._words(text, names), dims, text, weakest)
 
@@ -164,22 +197,8 @@ def _kind_of(condition: BoolExpr) -> str:
     return "condition"
 
 
-def written_size(expr: BoolExpr) -> int:
-    """How many nodes an expression has when it is written out, shared parts as often as they occur."""
-    sizes: dict[int, int] = {}
-
-    def size(part: object) -> int:
-        known = sizes.get(id(part))
-        if known is None:
-            arguments = children(part) if isinstance(part, IntExpr) else getattr(part, "args", ())
-            known = sizes[id(part)] = 1 + sum(size(argument) for argument in arguments)
-        return known
-
-    return size(expr)
-
-
 def _linear(poly: IntExpr) -> bool:
     return all(len(mono.atoms) == 1 and mono.atoms[0].op == "symbol" for mono in poly.terms)
 
 
-__all__ = ["Advisor", "Candidate", "ge", "int_symbol"]
+__all__ = ["Advisor", "Candidate"]

@@ -11,6 +11,7 @@ from solver.expr import BoolExpr, and_, eq, ge, int_symbol, le, member, mod, ne
 
 MAX_SET: Final = 8
 MAX_EXCEPTIONS: Final = 4
+MAX_RESIDUES: Final = 8
 MAX_MODULUS: Final = 4096
 
 
@@ -99,7 +100,8 @@ def _exact(right: list[int], wrong: list[int], moduli: list[int]) -> Pattern | N
         return ends
     found = [p for m in moduli if (p := _residues(right, inside, wrong, ends, m)) is not None]
     periodic = min(found, key=lambda p: ((p.low is not None) + (p.high is not None), p.modulus), default=None)
-    if periodic is not None and len(right) > 2:
+    plain = periodic is not None and len(periodic.residues) == 1  # what a Dim can say
+    if periodic is not None and len(right) > (2 if plain or ends.high is None else MAX_SET):
         return periodic
     if ends.high is not None and len(right) <= MAX_SET:
         return Pattern(values=tuple(right))
@@ -111,7 +113,7 @@ def _exact(right: list[int], wrong: list[int], moduli: list[int]) -> Pattern | N
 def _residues(right: list[int], inside: list[int], wrong: list[int], ends: Pattern, m: int) -> Pattern | None:
     """The pattern modulo ``m``, if that tells right from wrong; without ends that it does not need."""
     residues = frozenset(x % m for x in right)
-    if any(x % m in residues for x in inside):
+    if min(len(residues), m - len(residues)) > MAX_RESIDUES or any(x % m in residues for x in inside):
         return None
     found = replace(ends, modulus=m, residues=residues)
     for looser in (replace(found, low=None), replace(found, high=None), replace(found, low=None, high=None)):

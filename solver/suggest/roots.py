@@ -8,20 +8,23 @@ from typing import Final
 
 from solver.expr import BoolExpr, and_, free_symbols
 from solver.problem import Condition
-from solver.prove.engine import Engine
+from solver.prove.engine import SMALL_RESOURCES, Engine
 from solver.prove.points import Point
 from solver.prove.signs import FUEL
 from solver.prove.world import World, goal_of
 from solver.report import Suggestion
-from solver.suggest.guard import Advisor, Candidate, written_size
+from solver.suggest.guard import Advisor, Candidate
 from solver.suggest.observe import Observer
+from solver.suggest.simplify import written_size
 
 _POOL_SAMPLES: Final = 90
 _POOL_LINE: Final = 70
 _POOL_TELLING: Final = 24
 _SMALL_FUEL: Final = 8
-_FEW: Final = 4
-_SHORT: Final = 60
+_THOROUGH: Final = 24
+_FEW: Final = 8
+_LONG: Final = 600
+_SHORT: Final = 90
 
 
 @dataclass(slots=True)
@@ -72,6 +75,7 @@ class _Finder:
         self.pool: list[Point] = []
         self.telling: dict[str, list[Point]] = {}
         self.worlds: dict[tuple[str, ...], World] = {}
+        self.thorough = _THOROUGH  # questions that may still go to every method of the prover
 
     def run(self) -> None:
         guards = self.cluster.guards
@@ -100,18 +104,22 @@ class _Finder:
             return None
         for candidate in advisor.product(base):
             after = World(self.world.problem, [("fix", candidate.condition)])
-            engine = Engine(after)
-            if all(proved_fast(engine, goal) for goal in self.goals.values()):
+            engine = Engine(after, SMALL_RESOURCES)
+            if all(self._made_true(engine, goal) for goal in self.goals.values()):
                 return candidate.condition
         return None
+
+    def _made_true(self, engine: Engine, goal: BoolExpr) -> bool:
+        few = len(self.goals) <= _THOROUGH
+        return proved_fast(engine, goal) or (few and engine.decide_expr(goal).verdict == "proved")
 
     def _weakest(self) -> BoolExpr | None:
         """A fix that is narrower than need be gives way to what the roots themselves say, where that is short."""
         found, advisor = self.cluster.fix, Advisor(self.engine, [self.goals[id] for id in self.cluster.roots])
-        long = len(advisor.guards) > _FEW or written_size(advisor.goal) > _SHORT
+        long = len(advisor.guards) > _FEW or written_size(advisor.goal) > _LONG
         if long or advisor.observer.base() is None or (found is not None and advisor.necessary(found)):
             return found
-        return advisor.goal
+        return advisor.whole if written_size(advisor.whole) <= _SHORT else found
 
     def _points(self, base: Point | None) -> Iterator[Point]:
         sampler = self.observer.sampler
@@ -150,7 +158,7 @@ class _Finder:
         """Of the guards that no point tells from the roots, those that could not be proved to follow."""
         if self.cluster.fix is not None and self._implied(roots, self.cluster.fix):
             return []  # the roots imply the fix, and the fix every guard
-        return [id for id in left if not self._implied(roots, self.goals[id])]
+        return [id for id in left if not self._implied(roots, self.goals[id], thorough=True)]
 
     def _irredundant(self, roots: list[str]) -> list[str]:
         """Drops each root, the most complicated first, that the others imply."""
@@ -159,7 +167,7 @@ class _Finder:
             others = [other for other in kept if other != id]
             if not others or self._told_apart(others, id):
                 continue
-            if self._implied(others, self.goals[id]):
+            if self._implied(others, self.goals[id], thorough=True):
                 kept = others  # no point told them apart, and now it is proved
         return kept
 
@@ -186,12 +194,20 @@ class _Finder:
                 return [root]
         return list(roots)
 
-    def _implied(self, premises: list[str], goal: BoolExpr, fuel: int = FUEL) -> bool:
+    def _implied(
+        self, premises: list[str], goal: BoolExpr, fuel: int = FUEL, *, thorough: bool = False
+    ) -> bool:
         key = tuple(premises)
         world = self.worlds.get(key)
         if world is None:
             world = self.worlds[key] = World(self.world.problem, [(id, self.goals[id]) for id in premises])
-        return proved_fast(Engine(world), goal, fuel)
+        engine = Engine(world, SMALL_RESOURCES)
+        if proved_fast(engine, goal, fuel):
+            return True
+        if not thorough or self.thorough <= 0:
+            return False
+        self.thorough -= 1
+        return engine.decide_expr(goal).verdict == "proved"
 
 
 def proved_fast(engine: Engine, goal: BoolExpr, fuel: int = FUEL) -> bool:
