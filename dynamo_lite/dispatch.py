@@ -28,10 +28,12 @@ class Recorder(Protocol):
 
 
 EagerCall = Callable[[Operator, Arguments, Keywords], Any]
+Prepare = Callable[[Operator, Arguments, Keywords], tuple[Arguments, Keywords]]
 
 
 class _State(threading.local):
     recorder: Recorder | None = None
+    prepare: Prepare | None = None
 
 
 _STATE: Final = _State()
@@ -59,9 +61,22 @@ def recording(target: Recorder | None) -> Iterator[None]:
         _STATE.recorder = before
 
 
+@contextmanager
+def preparing(prepare: Prepare | None) -> Iterator[None]:
+    """Lets ``prepare`` change the arguments of calls before they are recorded, for the block (a library's autocast)."""
+    before = _STATE.prepare
+    _STATE.prepare = prepare
+    try:
+        yield
+    finally:
+        _STATE.prepare = before
+
+
 def call(op: Operator, args: Arguments, kwargs: Keywords) -> Any:
     """Runs or records ``op`` on arguments that are already bound to its schema."""
     target = _STATE.recorder
     if target is not None:
+        if _STATE.prepare is not None:
+            args, kwargs = _STATE.prepare(op, args, kwargs)
         return target.call(op, args, kwargs)
     return _EAGER[0](op, args, kwargs)

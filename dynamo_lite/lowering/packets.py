@@ -94,9 +94,10 @@ def into_out(lower: Lower, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> 
     """Computes without ``out`` and copies the result, or each of several, into the tensors given."""
     rest = dict(kwargs)
     out = rest.pop("out")
-    result = lower(args, rest)
     if out is None:
-        return result
+        return lower(args, rest)
+    with dispatch.preparing(None):  # autocast leaves a call with ``out`` alone
+        result = lower(args, rest)
     targets = (out,) if is_tensor(out) else tuple(out)
     results = (result,) if is_tensor(result) else tuple(result)
     if len(targets) != len(results):

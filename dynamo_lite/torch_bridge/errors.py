@@ -37,9 +37,16 @@ NO_FAKE_RULE: Final = declare(
 AUTOCAST: Final = declare(
     "autocast-on",
     UnsupportedError,
-    "autocast is on ({where}), and its casts cannot be captured",
-    hint="cast in the model with .to(dtype), or switch autocast off around it",
-    about="torch.autocast(enabled=True) around or inside a model under export.",
+    "autocast is on {where}, which a program would not know when it runs",
+    hint="switch it on inside forward: its casts are then part of the program",
+    about="dl.export called under torch.autocast.",
+)
+AUTOCAST_OPERATOR: Final = declare(
+    "autocast-operator",
+    UnsupportedError,
+    "{op} is called under autocast, and the casts inside it cannot be captured",
+    hint="call it with autocast switched off (torch.autocast(..., enabled=False)) on operands cast with .to(dtype)",
+    about="Operators made of others that autocast casts (einsum, LSTM), custom operators, operands of unusual dtypes.",
 )
 NO_EXAMPLE: Final = declare(
     "no-example",

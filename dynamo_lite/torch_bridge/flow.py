@@ -11,12 +11,13 @@ import torch.utils.checkpoint
 from torch.autograd.function import Function, FunctionCtx
 
 from dynamo_lite import dispatch
+from dynamo_lite.fake import is_fake
 from dynamo_lite.lowering import modes
-from dynamo_lite.lowering.errors import where
+from dynamo_lite.lowering.errors import PARAMETER_IN_FORWARD, where
 from dynamo_lite.strict.policy.errors import CALL_REFUSED
+from dynamo_lite.torch_bridge import legacy
 from dynamo_lite.torch_bridge.answers import PATCHED, answers
 from dynamo_lite.torch_bridge.convert import TorchSize
-from dynamo_lite.torch_bridge.errors import AUTOCAST
 
 
 def _invoke(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any] | None = None) -> Any:
@@ -81,12 +82,6 @@ class InferenceMode:
         modes.set_grad_enabled(self.grad)
 
 
-@answers(torch.set_autocast_enabled)
-def _set_autocast_enabled(*args: Any) -> None:
-    if args[-1]:
-        raise AUTOCAST(where="inside the model", location=where())
-
-
 @answers(torch.Size)
 def _size(sizes: Any = ()) -> Any:
     return TorchSize(sizes)
@@ -106,7 +101,18 @@ def _seeding(name: str) -> Callable[..., NoReturn]:
     return lambda *args, **kwargs: refuse_seeding(name)
 
 
+@answers(torch.Tensor._make_subclass)
+def _make_subclass(cls: type, data: Any, require_grad: bool = False, *args: Any, **kwargs: Any) -> Any:
+    """Parameters and buffers made of real tensors stay real; of computed ones they are refused."""
+    if is_fake(data) or issubclass(type(data), torch.SymInt):
+        raise PARAMETER_IN_FORWARD(location=where())
+    return torch.Tensor._make_subclass(cls, data, require_grad, *args, **kwargs)
+
+
+answers(torch.Tensor)(legacy.of_default)
+for _legacy in legacy.TYPES.values():
+    answers(_legacy)(legacy.of_type(_legacy))
+
 for _name in ("manual_seed", "seed", "set_rng_state"):
     answers(getattr(torch, _name))(_seeding(f"torch.{_name}"))
 PATCHED.append((torch.utils.checkpoint, "checkpoint", _checkpoint))
-PATCHED.append((torch, "set_autocast_enabled", _set_autocast_enabled))

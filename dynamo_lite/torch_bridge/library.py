@@ -106,6 +106,9 @@ class Library:
         """What PyTorch's global state says becomes ours, and is as before afterwards, however the block ends."""
         grad, default = modes.grad_enabled(), dtypes.get_default_dtype()
         torch_grad, torch_default = torch.is_grad_enabled(), torch.get_default_dtype()
+        if torch.is_autocast_enabled("cpu"):
+            raise AUTOCAST(where="around export", location=None)
+        cast = torch.get_autocast_dtype("cpu"), torch.is_autocast_cache_enabled()
         compiler = torch.compiler
         flags = compiler._is_compiling_flag, compiler._is_exporting_flag
         modes.set_grad_enabled(torch_grad)
@@ -116,6 +119,9 @@ class Library:
                 yield
         finally:
             compiler._is_compiling_flag, compiler._is_exporting_flag = flags
+            torch.set_autocast_enabled("cpu", False)
+            torch.set_autocast_dtype("cpu", cast[0])
+            torch.set_autocast_cache_enabled(cast[1])
             torch.set_grad_enabled(torch_grad)
             torch.set_default_dtype(torch_default)
             modes.set_grad_enabled(grad)
@@ -155,7 +161,9 @@ class Library:
         if recorder is None:
             given, keywords = op.bind(args, kwargs)
             values = [to_torch(value) for value in given]
-            return KERNELS_OF.kernel(op)(*values, **{name: to_torch(value) for name, value in keywords.items()})
+            return KERNELS_OF.kernel(op)(
+                *values, **{name: to_torch(value) for name, value in keywords.items()}
+            )
         from dynamo_lite.torch_bridge.shell import unwrap
 
         modes.set_grad_enabled(torch.is_grad_enabled())

@@ -19,6 +19,7 @@ from torch.utils import _pytree as theirs
 
 from dynamo_lite.lowering.errors import where
 from dynamo_lite.lowering.modes import set_grad_enabled
+from dynamo_lite.torch_bridge import legacy
 from dynamo_lite.torch_bridge.answers import ANSWERS, PATCHED
 from dynamo_lite.torch_bridge.custom import call_overload, call_packet
 from dynamo_lite.torch_bridge.errors import C_FUNCTION_REFUSED
@@ -46,6 +47,26 @@ class _Inference:
 
     def __exit__(self, *exc: object) -> None:
         torch._C._set_grad_enabled(self.before)
+
+
+class _LegacyClass(type):
+    """Stands for a legacy tensor type, which C++ would fill with real memory."""
+
+    stands_for: Any
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        return _from_native(ANSWERS[id(cls.stands_for)])(*args, **kwargs)
+
+    def __instancecheck__(cls, value: Any) -> bool:
+        if type(value) is Shell:
+            return legacy.is_instance(value.__dict__["fake"], cls.stands_for)
+        return isinstance(value, cls.stands_for)
+
+
+_LEGACY_CLASSES: Final = tuple(
+    (name, _LegacyClass(name, (), {"stands_for": found, "dtype": found.dtype}))
+    for name, found in legacy.TYPES.items()
+)
 
 
 class ExportMode(TorchFunctionMode):
@@ -140,7 +161,8 @@ def _cell(cell: CellType) -> CellType:
 @contextmanager
 def _patched() -> Iterator[None]:
     """The few Python functions that PyTorch's own hook does not see, replaced where users find them."""
-    before = [(owner, name, getattr(owner, name)) for owner, name, _ in PATCHED]
+    classes = [(torch, name, cls) for name, cls in _LEGACY_CLASSES]
+    before = [(owner, name, getattr(owner, name)) for owner, name, _ in (*PATCHED, *classes)]
     apply = Function.__dict__["apply"]
     answered = ANSWERS[id(apply.__func__)]
     Function.apply = classmethod(_from_native(answered))
@@ -148,6 +170,8 @@ def _patched() -> Iterator[None]:
     try:
         for owner, name, answer in PATCHED:
             setattr(owner, name, _from_native(answer))
+        for owner, name, cls in classes:
+            setattr(owner, name, cls)
         yield
     finally:
         Function.apply = apply

@@ -26,7 +26,7 @@ from dynamo_lite.strict.machine.items import _setitem as set_item
 from dynamo_lite.strict.policy.origins import Origins
 from dynamo_lite.strict.policy.tracing import TracePolicy, user_location
 from dynamo_lite.strict.transaction import Transaction
-from dynamo_lite.torch_bridge import numbers
+from dynamo_lite.torch_bridge import legacy, numbers
 from dynamo_lite.torch_bridge.answers import _KEPT as _ANSWERED
 from dynamo_lite.torch_bridge.answers import ANSWERS, answer_shapes
 from dynamo_lite.torch_bridge.errors import C_FUNCTION_REFUSED
@@ -52,6 +52,14 @@ _BY_IDENTITY: Final = frozenset(
         builtins.all, builtins.any, builtins.sorted,
     }
 )  # fmt: skip
+# Static methods of PyTorch's classes, which know neither their module nor their class.
+_STATIC: Final = frozenset(
+    id(found.__func__)
+    for cls in vars(torch._C).values()
+    if isinstance(cls, type)
+    for found in vars(cls).values()
+    if type(found) is staticmethod
+)
 _RESEEDS: Final = frozenset({"manual_seed", "seed", "set_state"})
 _VALUES: Final = frozenset({int, float, bool, complex, str, bytes, range, slice})
 # Attributes of a real tensor that compute: a view of a parameter is an operator of the program.
@@ -86,6 +94,8 @@ class TorchPolicy(TracePolicy):
             return answer(*args, **kwargs)
         if identity in _NO_OVERRIDES:
             return False
+        if fn is isinstance and legacy.asks_legacy(args[1]) and is_fake(args[0]):
+            return legacy.is_instance(*args)
         kind = type(fn)
         if fn is set_item:
             args = (self._lifted(args[0]), self._lifted(args[1]), args[2])
@@ -95,7 +105,7 @@ class TorchPolicy(TracePolicy):
                 return self._method(fn, type(owner), args, kwargs)
             if type(owner) is torch.Generator and fn.__name__ in _RESEEDS:
                 refuse_seeding(f"torch.Generator.{fn.__name__}")
-            module = _module_of(fn)
+            module = "torch._C" if identity in _STATIC else _module_of(fn)
             if module.startswith("torch"):
                 self._refuse_tensors(fn, module, args, kwargs)
             elif (owner is None or type(owner) is ModuleType) and fn not in _BY_IDENTITY:

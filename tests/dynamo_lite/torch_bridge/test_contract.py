@@ -124,7 +124,9 @@ def test_kinds_that_no_program_holds(kind: str) -> None:
 
 
 @both_modes
-@pytest.mark.parametrize("name", ["grad", "_version", "_base", "retains_grad", "_backward_hooks", "output_nr"])
+@pytest.mark.parametrize(
+    "name", ["grad", "_version", "_base", "retains_grad", "_backward_hooks", "output_nr"]
+)
 def test_what_autograd_alone_knows_is_refused(name: str, strict: bool) -> None:
     with pytest.raises(dl.UnsupportedError, match="no-autograd"):
         dl.export(module(lambda self, x: (getattr(x, name), x)[1]), (square(),), strict=strict)

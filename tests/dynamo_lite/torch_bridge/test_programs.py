@@ -285,11 +285,6 @@ def mapped(self: Any, x: Any) -> Any:
     return torch.vmap(lambda row: row.sin())(x)
 
 
-def autocast_on(self: Any, x: Any) -> Any:
-    with torch.autocast("cpu", dtype=torch.bfloat16):
-        return self.lin(x)
-
-
 def unknown_operator(self: Any, x: Any) -> Any:
     return torch._weight_int8pack_mm(x, self.buf, self.buf)
 
@@ -306,7 +301,6 @@ def seeds(self: Any, x: Any) -> Any:
         (branch, dl.DataDependentError, "cond"),
         (to_numpy, dl.UnsupportedError, "numpy()"),
         (mapped, dl.UnsupportedError, ""),
-        (autocast_on, dl.UnsupportedError, "autocast"),
         (unknown_operator, dl.UnsupportedError, "_weight_int8pack_mm"),
         (no_rule, dl.UnsupportedError, "dynamo_lite_tests::bare"),
         (seeds, dl.UnsupportedError, "manual_seed"),
