@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable
 from typing import Any
 
@@ -93,10 +92,10 @@ def outcome(run: Callable[..., Any], x: Any) -> Any:
         result = run(x)
     except Exception:
         return None
-    gradient = None
-    if isinstance(result, torch.Tensor) and result.requires_grad:
-        (gradient,) = torch.autograd.grad(result.sum(), x, allow_unused=True)
-    return result, x, gradient, result.requires_grad
+    if not isinstance(result, torch.Tensor) or not result.requires_grad:
+        return result, x, None, False
+    (gradient,) = torch.autograd.grad(result.sum(), x, allow_unused=True)
+    return result, x, gradient, True
 
 
 @both_modes
@@ -162,16 +161,11 @@ def test_the_new_facts_are_kept_in_files(tmp_path: Any) -> None:
 def test_updated_input_may_share_nothing_with_another(strict: bool) -> None:
     model = module(lambda self, x, y: (x.add_(y), y * 2)[1])
     program = dl.export(model, (torch.ones(4), torch.ones(4)), strict=strict).module()
-    for first, second in ((slice(0, 4), slice(0, 4)), (slice(0, 4), slice(4, 8)), (slice(0, 4), slice(2, 6))):
-        expected, given = torch.arange(8.0), torch.arange(8.0)
-        wanted = model(expected[first], expected[second])
-        try:
-            result = program(given[first], given[second])
-        except dl.GuardError:
-            assert first.stop > second.start
-            continue
-        assert_same(wanted, result)
-        assert_same(expected, given)
-    shared = copy.deepcopy(torch.ones(4))
+    expected, given = torch.arange(8.0), torch.arange(8.0)
+    assert_same(model(expected[:4], expected[4:]), program(given[:4], given[4:]))
+    assert_same(expected, given)
+    shared = torch.ones(8)
+    with pytest.raises(dl.GuardError, match="input-alias"):
+        program(shared[:4], shared[2:6])
     with pytest.raises(dl.GuardError, match="input-alias"):
         program(shared, shared)

@@ -135,7 +135,7 @@ def test_writing_a_leaf_raises_as_in_eager(strict: bool) -> None:
 @both_modes
 def test_gradient_reaches_an_updated_input(strict: bool) -> None:
     model = module(lambda self, x, y: x.add_(y * y))
-    program = dl.export(model, (ROW, ROW), strict=strict).module()
+    program = dl.export(model, (ROW, ROW.clone()), strict=strict).module()
     found = []
     for run in (model, program):
         x, y = ROW.clone(), ROW.clone().requires_grad_()
