@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, Protocol, TypeAlias
 
 from solver import expr as E
-from solver.dims import DerivedDim, Dim, DimSpec, check_range
+from solver.dims import DerivedDim, Dim, DimHint, DimSpec, check_range
 from solver.expr import BoolExpr, IntExpr
 from solver.parse import ExpressionError, is_symbol_name, parse_bool
 from solver.trace_errors import BAD_SPEC
@@ -272,6 +272,8 @@ class ParamsSpec:
 class ShapesSpec:
     """Arguments and assumptions. ``assumptions`` (lowered) are conditions over the names of the dimensions.
 
+    ``params`` may hold :class:`Dim` where it may hold variables, so that assumptions can be added to a nest of them.
+
     An assumption is a condition over variables, or its text over their names. It is a premise of the proof and checked
     at run time. Raises InputError for what is none, and for a variable that no dimension bears.
     """
@@ -312,6 +314,8 @@ class _Lowering:
             return spec
         if isinstance(spec, VarExpr):
             return self.leaf(spec, path)
+        if isinstance(spec, Dim | DerivedDim | DimHint):
+            return self.given(spec)
         if isinstance(spec, TensorSpec):
             return tuple(self.entry(one, f"{path}[{i}]") for i, one in enumerate(spec.entries))
         if isinstance(spec, _Nested):
@@ -348,6 +352,17 @@ class _Lowering:
             self.names.add(name)
             found = self.dims[variable.key] = Dim.any_range(name, variable.min, variable.max)
         return found
+
+    def given(self, spec: Dim | DerivedDim | DimHint) -> DimSpec:
+        """A dimension in the other spelling; assumptions may speak of it by its name."""
+        root = spec.root if isinstance(spec, DerivedDim) else spec
+        if isinstance(root, Dim):
+            name = root.__name__
+            if name in self.names and self.dims.get(name) is None:
+                raise BAD_SPEC(what=f"{name!r} names a ShapeVar and a Dim")
+            self.names.add(name)
+            self.dims.setdefault(name, root)
+        return spec
 
     def renamed(self, expr: Any) -> Any:
         return E.substitute(expr, {key: E.int_symbol(dim.__name__) for key, dim in self.dims.items()})

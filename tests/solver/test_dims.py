@@ -148,3 +148,16 @@ def test_a_dimension_that_is_a_general_expression_is_an_assumption() -> None:
 def test_bad_specifications(make: Any) -> None:
     with pytest.raises(InputError):
         make(ShapeVar("a"), ShapeVar("b"))
+
+
+def test_assumptions_over_a_nest_of_dims() -> None:
+    b, k = Dim("b"), Dim("k")
+    spec = ShapesSpec(
+        {"x": {0: b, 1: 2 * k}, "y": [{0: b, 2: Dim.AUTO}, None]}, assumptions=["b != 1", "b*k <= 64"]
+    )
+    assert spec.as_dynamic_shapes() == {"x": {0: b, 1: 2 * k}, "y": [{0: b, 2: Dim.AUTO}, None]}
+    assert [str(condition) for condition in spec.assumptions] == ["b != 1", "b*k <= 64"]
+    with pytest.raises(InputError):
+        ShapesSpec({"x": {0: b}}, assumptions=["c != 1"])
+    with pytest.raises(InputError):
+        ShapesSpec({"x": TensorSpec([ShapeVar("b")]), "y": {0: Dim("b")}})
