@@ -44,6 +44,20 @@ def parse(text: str, symbols: Sorts | None = None) -> Expr:
     ``symbols`` gives the sort of every name that may occur; None takes any name as an integer. Raises
     :class:`ExpressionError`.
     """
+    return _read(text, _Reader(symbols))
+
+
+def computation(text: str, symbols: Sorts | None = None) -> list[tuple[BoolExpr, IntExpr]]:
+    """Every integer that evaluating ``text`` as it is written computes, in order, and the condition under which it does.
+
+    Terms that cancel are among them: ``x*y - x*y`` computes ``x*y``. Raises :class:`ExpressionError`.
+    """
+    follower = _Follower(symbols)
+    _read(text, follower)
+    return list(follower.computed)
+
+
+def _read(text: str, reader: _Reader) -> Expr:
     _limit(text)
     try:
         with warnings.catch_warnings():
@@ -54,7 +68,7 @@ def parse(text: str, symbols: Sorts | None = None) -> Expr:
     except (ValueError, MemoryError, RecursionError):
         raise ExpressionError("not an expression") from None
     try:
-        return _Reader(symbols).read(tree.body)
+        return reader.read(tree.body)
     except RecursionError:
         raise ExpressionError("nested too deeply") from None
     except ExportError as problem:
@@ -96,7 +110,18 @@ class _Reader:
         handler = _HANDLERS.get(type(node))
         if handler is None:
             raise ExpressionError(f"{_describe(node)} is not part of the grammar", node.col_offset)
-        return handler(self, node)
+        value = handler(self, node)
+        self.computes(value)
+        return value
+
+    def computes(self, value: Expr) -> None:
+        """Told of each value as it is made."""
+
+    def goes_on(self, condition: BoolExpr) -> None:
+        """Told that what follows is evaluated only where ``condition`` holds."""
+
+    def rejoins(self, count: int) -> None:
+        """Told that the last ``count`` such conditions no longer matter."""
 
     def number(self, node: ast.expr) -> Number:
         value = self.read(node)
@@ -112,6 +137,25 @@ class _Reader:
 
     def condition(self, node: ast.expr) -> BoolExpr:
         return _condition(self.read(node), node.col_offset)
+
+
+class _Follower(_Reader):
+    """Notes what is computed on the way, and under which conditions."""
+
+    def __init__(self, symbols: Sorts | None) -> None:
+        super().__init__(symbols)
+        self.computed: dict[tuple[BoolExpr, IntExpr], None] = {}
+        self.paths: list[BoolExpr] = [E.TRUE]
+
+    def computes(self, value: Expr) -> None:
+        if isinstance(value, IntExpr):
+            self.computed[self.paths[-1], value] = None
+
+    def goes_on(self, condition: BoolExpr) -> None:
+        self.paths.append(E.and_(self.paths[-1], condition))
+
+    def rejoins(self, count: int) -> None:
+        del self.paths[len(self.paths) - count :]
 
 
 def _condition(value: Expr, column: int) -> BoolExpr:
@@ -197,6 +241,7 @@ def _binary(reader: _Reader, node: ast.expr) -> Expr:
             value = _int_power(value, right) if op == "**" else make(value, right)
         else:
             value = E.binary(op, value, right)
+        reader.computes(value)
     return value
 
 
@@ -223,7 +268,9 @@ def _compare(reader: _Reader, node: ast.expr) -> Expr:
     left = node.left
     for op, right in zip(node.ops, node.comparators, strict=True):
         links.append(_link(reader, left, op, right))
+        reader.goes_on(links[-1])
         left = right
+    reader.rejoins(len(links))
     return E.and_(*links)
 
 
@@ -255,14 +302,24 @@ def _membership(reader: _Reader, left: ast.expr, right: ast.expr) -> BoolExpr:
 
 def _bool_op(reader: _Reader, node: ast.expr) -> Expr:
     assert isinstance(node, ast.BoolOp)
-    parts = [reader.condition(value) for value in node.values]
-    return E.and_(*parts) if isinstance(node.op, ast.And) else E.or_(*parts)
+    every = isinstance(node.op, ast.And)
+    parts: list[BoolExpr] = []
+    for value in node.values:
+        parts.append(reader.condition(value))
+        reader.goes_on(parts[-1] if every else E.not_(parts[-1]))
+    reader.rejoins(len(parts))
+    return E.and_(*parts) if every else E.or_(*parts)
 
 
 def _if(reader: _Reader, node: ast.expr) -> Expr:
     assert isinstance(node, ast.IfExp)
     test = reader.condition(node.test)
-    a, b = reader.read(node.body), reader.read(node.orelse)
+    reader.goes_on(test)
+    a = reader.read(node.body)
+    reader.rejoins(1)
+    reader.goes_on(E.not_(test))
+    b = reader.read(node.orelse)
+    reader.rejoins(1)
     if isinstance(a, BoolExpr) and isinstance(b, BoolExpr):
         return E.bool_if(test, a, b)
     if isinstance(a, BoolExpr) or isinstance(b, BoolExpr):

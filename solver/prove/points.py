@@ -26,6 +26,7 @@ _MAX_BARREN: Final = 400
 _MAX_NEAR: Final = 60
 _MAX_NEAR_TRIES: Final = 1500
 _MAX_WORK: Final = 400_000  # parts evaluated in a search
+_MAX_SHRINK_WORK: Final = 1_000_000
 _STRIDE: Final = 7
 _EXPONENTS: Final = (4, 5, 6, 7, 8, 9, 10, 12, 14, 16, 20, 24, 31, 32, 40, 53, 63, 64)
 Failure = (ZeroDivisionError, OverflowError, ValueError)
@@ -70,6 +71,11 @@ def nodes(expr: Expr) -> list[object]:
     return list(found.values())
 
 
+def cost(expr: Expr) -> int:
+    """About how many operations evaluating an expression takes."""
+    return sum(1 + len(part.terms) if isinstance(part, IntExpr) else 1 for part in nodes(expr))
+
+
 def constants(expr: Expr) -> set[int]:
     """Integers that occur in an expression."""
     found: set[int] = set()
@@ -92,13 +98,14 @@ class Sampler:
         self.conditions = [world.sources[bit].expr for bit in world.bits(cone)]
         self.points: list[Point] = []
         self._known = {c for condition in self.conditions for c in constants(condition)}
-        self._cost = 1 + len(self.names) + sum(len(nodes(condition)) for condition in self.conditions)
+        self._cost = 1 + len(self.names) + sum(cost(condition) for condition in self.conditions)
         self._limit = min(_MAX_TRIES, max(_MIN_TRIES, _MAX_WORK // self._cost))
         self._solved = {name: _resolved(self.context, name) for name in self.names}
         self.free = sorted({atom for poly in self._solved.values() for atom in self._symbols(poly)})
         self._fresh = self._generate()
         self._seen: set[tuple[int, ...]] = set()
         self._tries = 0
+        self._shrinks = 0  # tries left to make a point smaller
         self._barren = 0  # tries since the last new point
 
     def _symbols(self, poly: Poly) -> frozenset[int]:
@@ -156,7 +163,7 @@ class Sampler:
         numbers = {c for guard in guards for c in constants(guard) if 1 < abs(c) < 2**64}
         numbers |= {-c for c in numbers}
         values = sorted({k * c + d for c in numbers for k in (1, 2) for d in (0, -1, 1)}, key=abs)[:_MAX_NEAR]
-        count = min(_MAX_NEAR_TRIES, _MAX_WORK // (self._cost + sum(len(nodes(guard)) for guard in guards)))
+        count = min(_MAX_NEAR_TRIES, _MAX_WORK // (self._cost + sum(cost(guard) for guard in guards)))
         for parameters in islice(self._near_axes(values), count):
             point = self.make(parameters)
             if point is not None:
@@ -193,6 +200,8 @@ class Sampler:
         hinted = self._hinted()
         if hinted is not None:
             yield hinted
+        if self.free:
+            yield {atom: max(candidates[atom]) for atom in self.free}
         if len(self.free) <= 2:
             yield from self._all(candidates)
         for origin in (hinted, base):
@@ -243,15 +252,16 @@ class Sampler:
     # -- shrinking -----------------------------------------------------------------------------------------------
 
     def shrink(self, point: Point, guard: BoolExpr) -> Point:
-        """A smaller point that the guard still fails at."""
+        """A smaller point that the guard still fails at; how small depends on what a try costs."""
         if not point.parameters:
             return point
+        self._shrinks = max(_MIN_TRIES, _MAX_SHRINK_WORK // (self._cost + cost(guard)))
         for _ in range(4):
             smaller = point
             for atom in self.free:
                 smaller = self._shrink_one(smaller, atom, guard)
-            if smaller is point:
-                break
+            if smaller is point or self._shrinks <= 0:
+                return smaller
             point = smaller
         return point
 
@@ -260,6 +270,9 @@ class Sampler:
         low = self.context.low.get(atom)
         target = low[0] if low is not None and low[0] is not None else 0
         for candidate in _toward(target, value):
+            if self._shrinks <= 0:
+                break
+            self._shrinks -= 1
             smaller = self.make({**point.parameters, atom: candidate})
             if smaller is not None and smaller.problem_with(guard) is not None:
                 return smaller

@@ -1,140 +1,94 @@
-"""Random problems whose truth is found by brute force, to hold the prover's verdicts against."""
+"""Verdicts and advice on random problems, held against brute force: CPython's own ``eval`` of the conditions as written."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from collections import Counter
 from itertools import product
-from random import Random
 from typing import Any
 
 from solver.problem import Problem
 from solver.prove import prove
+from tests.solver.prove_cases import FLAG, LARGE, NAMES, WINDOW, Case, make_case
 
-NAMES = ("a", "b", "c")
-WINDOW = 14
-
-
-@dataclass(frozen=True)
-class Case:
-    """A random problem and the window in which it is checked."""
-
-    data: dict[str, Any]
-    low: dict[str, int]
-    bounded: bool
-
-
-def number(random: Random, depth: int) -> str:
-    """A random integer expression."""
-    if depth == 0 or random.random() < 0.25:
-        return random.choice(NAMES) if random.random() < 0.7 else str(random.randint(-9, 12))
-    x, y = number(random, depth - 1), number(random, depth - 1)
-    kind = random.randrange(12)
-    if kind < 4:
-        return f"({x} {random.choice('+-*')} {y})"
-    if kind < 7:
-        return f"({x} {random.choice(('//', '%'))} {random.choice((2, 3, 4, 6, 8, -3))})"
-    if kind == 7:
-        return f"({x} {random.choice(('//', '%'))} {y})"
-    if kind == 8:
-        return f"{random.choice(('max', 'min'))}({x}, {y})"
-    if kind == 9:
-        return f"abs({x})"
-    if kind == 10:
-        return f"({x} if {condition(random, 0)} else {y})"
-    return f"(-{x})"
+Point = dict[str, int]
+_SCOPE: dict[str, Any] = {
+    "__builtins__": {},
+    "max": max,
+    "min": min,
+    "abs": abs,
+    "int": int,
+    "round": round,
+    "math": math,
+}
 
 
-def condition(random: Random, depth: int) -> str:
-    """A random condition."""
-    if depth and random.random() < 0.4:
-        x, y = condition(random, depth - 1), condition(random, depth - 1)
-        return random.choice((f"({x} and {y})", f"({x} or {y})", f"(not {x})", f"({x} if {y} else {x})"))
-    x, y = number(random, 2), number(random, 2 if random.random() < 0.4 else 0)
-    if random.random() < 0.25:
-        return f"({x} % {random.choice((2, 3, 4, 8))} == {random.randint(0, 3)})"
-    if random.random() < 0.08:
-        return f"({x} in {{1, 2, 5}})"
-    return f"({x} {random.choice(('==', '!=', '<', '<=', '>', '>='))} {y})"
-
-
-def make_case(seed: int) -> Case:
-    """The problem of a seed; three quarters of the symbols have no upper bound."""
-    random = Random(seed)
-    symbols: dict[str, Any] = {}
-    low: dict[str, int] = {}
-    bounded = random.random() < 0.3
-    for name in NAMES:
-        low[name] = random.choice((-3, 0, 0, 1, 1, 2, 4))
-        high = low[name] + random.randint(0, WINDOW - 1) if bounded else None
-        symbols[name] = {"kind": "input", "min": low[name], "max": high}
-    spec = [{"id": f"S{i}", "expr": condition(random, 1)} for i in range(random.choice((0, 0, 1, 2)))]
-    if random.random() < 0.3:
-        other = random.choice((f"{random.randint(2, 8)}*b", "b + 1", "b", "b*c"))
-        spec.append({"id": "E", "expr": f"a == {other}"})
-    guards = [{"id": f"G{i}", "expr": condition(random, 1)} for i in range(3)]
-    data = {
-        "format": "shapeproof/1",
-        "name": f"seed {seed}",
-        "symbols": symbols,
-        "spec": spec,
-        "guards": guards,
-    }
-    return Case(data, low, bounded)
-
-
-def value(code: Any, point: dict[str, int]) -> bool | None:
+def value(code: Any, point: Point) -> bool | None:
     """What CPython says of a condition; None where it raises."""
     try:
-        return bool(eval(code, {"__builtins__": {}, "max": max, "min": min, "abs": abs}, dict(point)))
-    except ZeroDivisionError:
+        return bool(eval(code, _SCOPE, point))
+    except (ZeroDivisionError, OverflowError, ValueError):
         return None
 
 
-def mistakes(seed: int) -> tuple[list[str], dict[str, int]]:
-    """Contradictions between the prover and brute force, and how many guards got which verdict."""
+def codes_of(case: Case) -> dict[str, Any]:
+    """The conditions of a case, compiled by CPython."""
+    return {c["id"]: compile(c["expr"], c["id"], "eval") for c in (*case.data["spec"], *case.data["guards"])}
+
+
+def mistakes(seed: int) -> tuple[list[str], Counter[str]]:
+    """Contradictions between the prover and brute force; how many guards got which verdict, and evaluations made."""
     case = make_case(seed)
-    codes = {c["id"]: compile(c["expr"], c["id"], "eval") for c in (*case.data["spec"], *case.data["guards"])}
+    codes = codes_of(case)
     spec = [codes[c["id"]] for c in case.data["spec"]]
-    points = _window(case, spec)
+    counts: Counter[str] = Counter()
+    points = window(case, spec, counts)
     report = prove(Problem.from_dict(case.data))
-    counts = {"proved": 0, "refuted": 0, "unknown": 0, "unsatisfiable": 0}
     if report.status == "spec_unsatisfiable":
-        counts["unsatisfiable"] = 3
+        counts["unsatisfiable"] += 3
         return ([f"seed {seed}: unsatisfiable, yet {points[0]}"] if points else []), counts
     found = []
     for guard in report.guards:
         counts[guard.verdict] += 1
+        counts[guard.method] += 1
+        code = codes[guard.id]
         if guard.verdict == "proved":
-            wrong = next((point for point in points if not value(codes[guard.id], point)), None)
+            counts["evaluations"] += len(points)
+            wrong = next((point for point in points if not value(code, point)), None)
             if wrong is not None:
                 found.append(
-                    f"seed {seed}: {guard.id} {guard.expr} proved by {guard.method}, yet false at {wrong}"
+                    f"seed {seed}: {guard.id} {guard.expr} proved by {guard.method}, false at {wrong}"
                 )
         elif guard.verdict == "refuted":
-            point = {name: int(v) for name, v in (guard.counterexample or {}).items()}
-            full = {**case.low, **point}
-            outside = [n for n, v in point.items() if not _inside(case.data["symbols"][n], v)]
-            involved = [c for c in spec if set(c.co_names) & set(NAMES) <= set(point)]
-            if outside or not all(value(c, full) for c in involved) or value(codes[guard.id], full):
+            given = {name: int(v) for name, v in (guard.counterexample or {}).items()}
+            if not refutes(case, spec, code, given):
                 found.append(
-                    f"seed {seed}: {guard.id} {guard.expr} refuted at {point}, which does not refute it"
+                    f"seed {seed}: {guard.id} {guard.expr} refuted at {given}, which does not refute it"
                 )
         elif case.bounded:
-            found.append(f"seed {seed}: {guard.id} unknown though finite")
+            found.append(f"seed {seed}: {guard.id} {guard.expr} unknown though finite")
     return found, counts
 
 
-def _inside(symbol: dict[str, Any], number: int) -> bool:
-    return bool(symbol["min"] <= number and (symbol["max"] is None or number <= symbol["max"]))
+def refutes(case: Case, spec: list[Any], code: Any, given: Point) -> bool:
+    """Whether a counterexample lies in the ranges, meets what the specification says of its symbols, and breaks the guard."""
+    full = {**case.low, FLAG: 0, **given}
+    for name, number in given.items():
+        symbol = case.data["symbols"][name]
+        low, high = symbol.get("min"), symbol.get("max")
+        if (low is not None and number < low) or (high is not None and number > high):
+            return False
+    involved = [c for c in spec if set(c.co_names) & {*NAMES, FLAG} <= set(given)]
+    return all(value(c, full) for c in involved) and not value(code, full)
 
 
-def advice_mistakes(seed: int) -> tuple[list[str], dict[str, int]]:
+def advice_mistakes(seed: int) -> tuple[list[str], Counter[str]]:
     """Suggestions, roots and the fix of a random problem held against brute force."""
     case = make_case(seed)
     report = prove(Problem.from_dict(case.data))
-    codes = {c["id"]: compile(c["expr"], c["id"], "eval") for c in (*case.data["spec"], *case.data["guards"])}
-    points = _window(case, [codes[c["id"]] for c in case.data["spec"]])
-    counts = {"suggestions": 0, "weakest": 0, "follows": 0, "fixes": 0}
+    codes = codes_of(case)
+    counts: Counter[str] = Counter()
+    points = window(case, [codes[c["id"]] for c in case.data["spec"]], counts)
     found: list[str] = []
     refuted = [guard for guard in report.guards if guard.verdict == "refuted"]
     for guard in refuted:
@@ -145,9 +99,8 @@ def advice_mistakes(seed: int) -> tuple[list[str], dict[str, int]]:
             for point in points:
                 says, true = value(code, point), value(codes[guard.id], point)
                 if (says and not true) or (suggestion.weakest and true and not says):
-                    found.append(
-                        f"seed {seed}: {guard.expr}: {suggestion.condition} ({suggestion.weakest=}) at {point}"
-                    )
+                    text = f"{suggestion.condition} ({suggestion.weakest=}) at {point}"
+                    found.append(f"seed {seed}: {guard.expr}: {text}")
                     break
         if guard.follows_from:
             counts["follows"] += 1
@@ -166,11 +119,18 @@ def advice_mistakes(seed: int) -> tuple[list[str], dict[str, int]]:
     return found, counts
 
 
-def _window(case: Case, spec: list[Any]) -> list[dict[str, int]]:
-    """The assignments of the window that meet the specification."""
-    spans = []
+def window(case: Case, spec: list[Any], counts: Counter[str]) -> list[Point]:
+    """The assignments that meet the specification: all near the lower ends, and some that are far out."""
+    near, far = [], []
     for name in NAMES:
-        top = case.data["symbols"][name]["max"]
-        spans.append(range(case.low[name], (top if top is not None else case.low[name] + WINDOW - 1) + 1))
-    points = [dict(zip(NAMES, values, strict=True)) for values in product(*spans)]
-    return [point for point in points if all(value(code, point) for code in spec)]
+        low, top = case.low[name], case.data["symbols"][name]["max"]
+        near.append(range(low, (top if top is not None else low + WINDOW - 1) + 1))
+        far.append([low, low + 5, *(v for v in LARGE if v > low and top is None)])
+    flags = (0, 1) if FLAG in case.data["symbols"] else (0,)
+    points: list[Point] = []
+    for values in (*product(*near, flags), *(() if case.bounded else product(*far, flags))):
+        point = dict(zip((*NAMES, FLAG), values, strict=True))
+        counts["evaluations"] += len(spec)
+        if all(value(code, point) for code in spec):
+            points.append(point)
+    return points
