@@ -24,28 +24,30 @@ def add(target: Problem, problem: Problem, suffix: str, limit: int) -> None:
     names = list(problem.symbols)
     for name, symbol in problem.symbols.items():
         target.symbols[f"{name}{suffix}"] = SymbolDecl(symbol.kind, symbol.min, symbol.max)
-    for kind in ("spec", "facts", "guards"):
+    for kind, most in (("spec", None), ("facts", None), ("guards", limit)):
         found: list[Condition] = getattr(problem, kind)
-        for condition in found[:limit]:
+        for condition in found[:most]:
             expr = renamed(condition.expr, suffix, names)
             getattr(target, kind).append(Condition(f"{condition.id}{suffix}", expr))
 
 
 def large(guards: int, symbols: int) -> Problem:
-    """A problem with about so many guards and symbols: copies of Swin, and the satisfiable ones of ``guards.json``."""
+    """So many guards over so many symbols: copies of Swin for the guards, of ``guards.json`` for the other symbols."""
     target = Problem("large")
     swin = load(DATA / "swin.pt2")[0][0]
     cases: list[dict[str, Any]] = json.loads((DATA / "guards.json").read_text())
     small = [Problem.from_dict(case) for case in cases if case["name"] != "spec_unsat"]
-    copy = 0
-    while len(target.guards) < guards - 500:
-        add(target, swin, f"_{copy}", 509)
-        copy += 1
-    for problem in small:
-        if len(target.symbols) + len(problem.symbols) > symbols or len(target.guards) >= guards:
-            break
-        add(target, problem, "_" + re.sub(r"\W", "_", problem.name), 509)
-    while len(target.guards) < guards:
-        add(target, swin, f"_{copy}", guards - len(target.guards))
-        copy += 1
+    copies = -(-guards // len(swin.guards))
+    room = symbols - copies * len(swin.symbols)
+    turn = 0
+    while room:
+        problem = small[turn % len(small)]
+        if len(problem.symbols) <= room:
+            add(target, problem, f"_{re.sub(r'[^A-Za-z0-9]', '_', problem.name)}_{turn}", len(problem.guards))
+            room -= len(problem.symbols)
+        turn += 1
+    rest = guards - len(target.guards)
+    for copy in range(copies):
+        count = rest * (copy + 1) // copies - rest * copy // copies
+        add(target, swin, f"_{copy}", count)
     return target
