@@ -9,6 +9,7 @@ from solver.report import GuardReport, Report, Suggestion, shared_dims
 _MARK = {"proved": "proved ", "refuted": "REFUTED", "unknown": "UNKNOWN"}
 _MAX_EXPR = 160
 _MAX_PROVED = 40
+_MAX_BAD = 30
 
 
 def render(report: Report, *, every: bool = False) -> str:
@@ -32,18 +33,29 @@ def _lines(report: Report, every: bool) -> Iterator[str]:
         if guard.verdict != "refuted" or guard.id in roots or not guard.follows_from
     ]
     quiet = not every and len([g for g in shown if g.verdict == "proved"]) > _MAX_PROVED
-    for guard in sorted(shown, key=lambda g: roots.index(g.id) if g.id in roots else len(roots)):
-        if guard.verdict == "proved" and quiet:
-            continue
+    rank = {id: place for place, id in enumerate(roots)}
+    bad = sorted((g for g in shown if g.verdict != "proved"), key=lambda g: rank.get(g.id, len(rank)))
+    listed = bad if every else bad[:_MAX_BAD]
+    for guard in listed:
         yield from _guard(guard)
-    if quiet:
-        yield f"  {counts['proved']} guards proved (not shown one by one)"
+    if len(listed) < len(bad):
+        yield f"  {len(bad) - len(listed)} more like these are not shown; --all shows them"
     hidden = len(report.guards) - len(shown)
     if hidden:
-        yield f"  {hidden} more refuted guards follow from those shown"
+        yield f"  {_number(hidden, 'more refuted guard')} {'follows' if hidden == 1 else 'follow'} from those shown"
+    if quiet:
+        yield f"  {_number(counts['proved'], 'guard')} proved; --all shows them"
+    else:
+        for guard in shown:
+            if guard.verdict == "proved":
+                yield from _guard(guard)
     if report.fix is not None:
         yield "  one change that makes every guard hold:"
         yield from _suggestion(report.fix, "    ")
+
+
+def _number(count: int, what: str) -> str:
+    return f"{count} {what}" if count == 1 else f"{count} {what}s"
 
 
 def _guard(guard: GuardReport) -> Iterator[str]:

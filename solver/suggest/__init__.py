@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from functools import cache
+from typing import Final
 
 from solver.problem import Condition
 from solver.prove.engine import Engine, Outcome
 from solver.report import GuardReport, Report, Suggestion
 
-__all__ = ["attach"]
+__all__ = ["MAX_ADVISED", "attach"]
+
+MAX_ADVISED: Final = 60
 
 
 def attach(engine: Engine, report: Report, pairs: list[tuple[Condition, Outcome]]) -> None:
@@ -54,7 +57,7 @@ def _attach(engine: Engine, guard: Condition, report: GuardReport, structure: ob
     def suggestions() -> list[Suggestion]:
         from solver.suggest.guard import Advisor
 
-        if guard.id not in structure().roots:
+        if guard.id not in structure().roots[:MAX_ADVISED]:
             return []  # what mends the guards that it follows from mends it
         try:
             return Advisor(engine, [guard.expr]).suggestions()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Final
 
 from solver.expr import BoolExpr, and_, free_symbols
@@ -14,12 +15,15 @@ from solver.prove.signs import FUEL
 from solver.prove.world import World, goal_of
 from solver.report import Suggestion
 from solver.suggest.guard import Advisor, Candidate
-from solver.suggest.observe import Observer
+from solver.suggest.observe import Observer, size
 from solver.suggest.simplify import written_size
 
 _POOL_SAMPLES: Final = 90
 _POOL_LINE: Final = 70
 _POOL_TELLING: Final = 24
+_POOL_LEAST: Final = 24
+_POOL_WORK: Final = 4_000_000
+_PROOF_WORK: Final = 120_000
 _SMALL_FUEL: Final = 8
 _THOROUGH: Final = 24
 _FEW: Final = 8
@@ -75,6 +79,8 @@ class _Finder:
         self.pool: list[Point] = []
         self.telling: dict[str, list[Point]] = {}
         self.worlds: dict[tuple[str, ...], World] = {}
+        self.sizes = {id: size(goal) for id, goal in self.goals.items()}
+        self.work = _PROOF_WORK  # what is left of the parts of expressions that proofs may look at
         self.thorough = _THOROUGH  # questions that may still go to every method of the prover
 
     def run(self) -> None:
@@ -84,7 +90,8 @@ class _Finder:
             if self.alone:
                 return
         base = self.observer.base()
-        self.pool = list(self._points(base))
+        affordable = max(_POOL_LEAST, _POOL_WORK // (1 + sum(self.sizes.values())))
+        self.pool = list(islice(self._points(base), affordable))
         roots, left = self._separated()
         roots = self._irredundant(roots)
         self.cluster.fix = self._fix(roots)
@@ -158,7 +165,11 @@ class _Finder:
         """Of the guards that no point tells from the roots, those that could not be proved to follow."""
         if self.cluster.fix is not None and self._implied(roots, self.cluster.fix):
             return []  # the roots imply the fix, and the fix every guard
-        return [id for id in left if not self._implied(roots, self.goals[id], thorough=True)]
+        added: list[str] = []
+        for id in reversed(left):  # the most demanding first: simpler ones may follow from it
+            if not self._implied([*roots, *added], self.goals[id], thorough=True):
+                added.insert(0, id)
+        return added
 
     def _irredundant(self, roots: list[str]) -> list[str]:
         """Drops each root, the most complicated first, that the others imply."""
@@ -189,6 +200,8 @@ class _Finder:
     def _needed(self, roots: list[str], id: str) -> list[str]:
         """The roots that a guard follows from: single ones where one is enough."""
         for root in roots:
+            if self.work < 0:
+                break
             goal = self.goals[id]
             if all(p.holds(goal) for p in self.telling[root]) and self._implied([root], goal, _SMALL_FUEL):
                 return [root]
@@ -197,6 +210,9 @@ class _Finder:
     def _implied(
         self, premises: list[str], goal: BoolExpr, fuel: int = FUEL, *, thorough: bool = False
     ) -> bool:
+        self.work -= size(goal) + sum(self.sizes[id] for id in premises)
+        if self.work < 0:
+            return False
         key = tuple(premises)
         world = self.worlds.get(key)
         if world is None:
