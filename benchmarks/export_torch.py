@@ -4,13 +4,15 @@
 
 For each model and setting: whether it exports, whether the program equals eager at the example and at other sizes (bit for bit, under
 one seed), the time (warm: median of three after a first run; the first run beside it), and the guards. ``--peer`` times
-``torch.export.export`` in the same setting and prints the ratio.
+``torch.export.export`` in the same setting and prints the ratio; with ``--guards`` it also says of each of our guards whether
+PyTorch's imply it, and what eager does where they do not. ``benchmarks/torch_memory.py`` measures memory.
 """
 
 from __future__ import annotations
 
 import argparse
 import copy
+import inspect
 import json
 import math
 import statistics
@@ -30,6 +32,7 @@ import torch  # noqa: E402
 from torch.utils import _pytree as pytree  # noqa: E402
 
 import dynamo_lite as dl  # noqa: E402
+from benchmarks.torch_guards import beside, replaced  # noqa: E402
 from dynamo_lite.trace.inputs import bind_call  # noqa: E402
 from tests.zoo import models as zoo  # noqa: E402
 
@@ -71,6 +74,18 @@ def dynamic_shapes(spec: Any, args: tuple[Any, ...], kwargs: dict[str, Any], dyn
     if isinstance(spec, list):
         return [dict.fromkeys(dims, dynamic) for dims in spec]
     return {name: dict.fromkeys(dims, dynamic) for name, dims in spec.items()}
+
+
+def peer_shapes(model: Any, spec: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """The same for PyTorch: every argument has an entry, those that land in ``**kwargs`` under its name."""
+    given = dynamic_shapes(spec, args, kwargs, torch.export.Dim.DYNAMIC)
+    if isinstance(given, list):
+        return given
+    full = {name: given.get(name) for name in kwargs}
+    known = inspect.signature(model.forward).parameters
+    rest = {name: full.pop(name) for name in list(full) if name not in known}
+    catcher = next((p.name for p in known.values() if p.kind is p.VAR_KEYWORD), "kwargs")
+    return {**full, catcher: rest} if rest else full
 
 
 def layer_tensors(cache: Any) -> list[Any]:
@@ -152,13 +167,13 @@ def timed(call: Callable[[], Any], times: int) -> tuple[Any, float, float]:
     return result, spans[0], statistics.median(spans[1:]) if times else math.nan
 
 
-def attempt(name: str, setting: str, peer: bool, repeat: int, debug: bool) -> Outcome:
+def attempt(name: str, setting: str, peer: bool, repeat: int, debug: bool, guards: bool = False) -> Outcome:
     """One model in one setting."""
     outcome = Outcome(name, setting)
     mode, shapes = setting.split("-")
     torch.manual_seed(0)
     model, args, kwargs, spec = zoo.REG[name]()
-    given = None
+    given = program = None
     if shapes == "dynamic":
         given = dynamic_shapes(spec, args, kwargs, dl.Dim.DYNAMIC)
     try:
@@ -184,7 +199,7 @@ def attempt(name: str, setting: str, peer: bool, repeat: int, debug: bool) -> Ou
         if debug:
             traceback.print_exc()
     if peer:
-        time_peer(outcome, model, args, kwargs, spec, mode == "strict", shapes == "dynamic")
+        time_peer(outcome, program, model, args, kwargs, spec, mode == "strict", shapes == "dynamic", guards)
     return outcome
 
 
@@ -199,20 +214,39 @@ def checked(model: Any, program: Any, name: str, size: tuple[int, int] | None) -
 
 
 def time_peer(
-    outcome: Outcome, model: Any, args: Any, kwargs: Any, spec: Any, strict: bool, dynamic: bool
+    outcome: Outcome,
+    program: Any,
+    model: Any,
+    args: Any,
+    kwargs: Any,
+    spec: Any,
+    strict: bool,
+    dynamic: bool,
+    guards: bool,
 ) -> None:
-    """``torch.export.export`` in the same setting: the second of two runs."""
-    given = dynamic_shapes(spec, args, kwargs, torch.export.Dim.DYNAMIC) if dynamic else None
+    """``torch.export.export`` in the same setting: the second of two runs; then our guards beside PyTorch's."""
+    given = peer_shapes(model, spec, args, kwargs) if dynamic else None
+    theirs: Any = None
     try:
         for _ in range(2):
             torch._dynamo.reset()
             begin = time.perf_counter()
-            torch.export.export(
+            theirs = torch.export.export(
                 model, copy.deepcopy(args), copy.deepcopy(kwargs), dynamic_shapes=given, strict=strict
             )
             outcome.peer_ms = (time.perf_counter() - begin) * 1000
     except Exception as error:
         outcome.peer_error = f"{type(error).__name__}: {str(error)[:80]}"
+        return
+    if guards and program is not None and program.guards:
+        call = bind_call(model.forward, args, kwargs)
+        tensors, put = replaced(call.args, call.kwargs, layer_tensors)
+
+        def run(changed: list[Any]) -> Any:
+            new_args, new_kwargs = put(changed)
+            return copy.deepcopy(model)(*new_args, **new_kwargs)
+
+        outcome.guards = beside(program, theirs, run, tensors)
 
 
 def show(outcome: Outcome, guards: bool) -> None:
@@ -251,7 +285,7 @@ def main() -> None:
     outcomes = []
     for name in options.models.split(",") if options.models else zoo.REG:
         for setting in options.settings.split(","):
-            outcome = attempt(name, setting, options.peer, options.repeat, options.debug)
+            outcome = attempt(name, setting, options.peer, options.repeat, options.debug, options.guards)
             outcomes.append(outcome)
             show(outcome, options.guards)
     print_summary(outcomes)
