@@ -19,15 +19,18 @@ from dynamo_lite.errors import (
 )
 from dynamo_lite.frontend import Run
 from dynamo_lite.library import TensorLibrary, library_of
+from dynamo_lite.lowering import modes
 from dynamo_lite.shapes import leaf_specs
 from dynamo_lite.strict.policy.live_check import LiveCheck
 from dynamo_lite.trace.calls import call_graph, keeping
 from dynamo_lite.trace.finish import Outputs, finish
 from dynamo_lite.trace.inputs import BoundCall, UserInput, bind_call, make_inputs
 from dynamo_lite.trace.tracer import Tracer
+from fx_ir.apart import overlap
 from fx_ir.backend import get_backend
 from fx_ir.contract import Condition, Distinct, InputContract
 from fx_ir.program import ExportedProgram
+from fx_ir.provenance import Assumption
 from fx_ir.pytree import TreeSpec
 from fx_ir.signature import InputKind, ModuleCallEntry, ModuleCallSignature, OutputKind
 from solver.errors import ExportError, Location
@@ -100,6 +103,7 @@ class Capture:
     live: LiveCheck | None = None
     defaults: dict[str, Any] = field(default_factory=dict)
     preserved: tuple[str, ...] = ()
+    mode: bool | None = None  # the gradient mode, if the program asked for it
 
     def program(self, args: tuple[Any, ...], kwargs: dict[str, Any], dynamic_shapes: Any) -> ExportedProgram:
         """Runs the front end on the example and builds the program."""
@@ -132,6 +136,10 @@ class Capture:
             if entry.kind == "buffer" and run.buffers.get(entry.target, entry.tensor) is not entry.tensor
         )
         self.live = run.live
+        if "mode" in tracer.asked:
+            self.mode = modes.grad_enabled()
+            where = tracer.asked["mode"]
+            run.assumptions.append(Assumption("the gradient mode", self.mode, "value", where))
         report = env.prove()
         env.closed = True
         return self._build(tracer, call, inputs, in_spec, run, outputs, report)
@@ -246,20 +254,26 @@ def _conditions(env: ShapeEnv) -> Iterator[Condition]:
 
 
 def _keep_apart(tracer: Tracer, outputs: Outputs, where: Location | None) -> None:
-    """An input that is updated may share nothing with another. Raises where it is in the example; otherwise the contract says so."""
-    signature = outputs.signature
-    shares = get_backend(tracer.library.backend).shares_memory
+    """What is updated may share nothing with another tensor. Raises where it does now; for inputs the contract says so."""
+    backend = get_backend(tracer.library.backend)
+    kinds = {True: OutputKind.USER_INPUT_MUTATION, False: OutputKind.BUFFER_MUTATION}
+    updates = {(s.kind, s.target) for s in outputs.signature.output_specs}
+    tensors = [(False, entry.target, entry.target, entry.tensor) for entry in tracer.state.entries]
+    tensors += [(True, i.placeholder.name, i.path, i.example) for i in tracer.inputs if i.fake is not None]
+    written = [
+        n for n, (is_input, target, _, _) in enumerate(tensors) if (kinds[is_input], target) in updates
+    ]
+    shared = overlap([backend.span(backend.unwrap(tensor)) for *_, tensor in tensors], written)
+    if shared is not None:
+        raise ALIASED_INPUTS_WRITTEN(
+            written=tensors[shared[0]][2], other=tensors[shared[1]][2], location=where
+        )
     apart: dict[tuple[int, int], Distinct] = {}
-    written = {s.target for s in signature.output_specs if s.kind is OutputKind.USER_INPUT_MUTATION}
-    tensors = [item for item in tracer.inputs if item.fake is not None]
-    places = {id(item): index for index, item in enumerate(tracer.inputs)}
-    for item in tensors:
-        if item.placeholder.name in written:
-            for other in tensors:
-                if other is item:
-                    continue
-                if shares(item.example, other.example):
-                    raise ALIASED_INPUTS_WRITTEN(written=item.path, other=other.path, location=where)
-                first, second = sorted((places[id(item)], places[id(other)]))
-                apart[first, second] = Distinct(first, second, where, apart=True)
+    leaves = [index for index, item in enumerate(tracer.inputs) if item.fake is not None]
+    for index in leaves:
+        if (kinds[True], tracer.inputs[index].placeholder.name) in updates:
+            for other in leaves:
+                if other != index:
+                    first, second = sorted((index, other))
+                    apart[first, second] = Distinct(first, second, where, apart=True)
     tracer.distinct_inputs += apart.values()

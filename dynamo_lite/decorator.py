@@ -11,6 +11,7 @@ from dynamo_lite import dispatch, places
 from dynamo_lite.capture import Capture, library_for
 from dynamo_lite.errors import BAD_MISMATCH, NOT_EXPORTED_YET
 from dynamo_lite.live import LiveProgram
+from dynamo_lite.live_conditions import Conditions
 from fx_ir.program import ExportedProgram
 from solver.errors import GuardError
 
@@ -142,9 +143,15 @@ class ExportedForward:
 
     def _capture(self, module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> LiveProgram:
         forward = self.function.__get__(module)
-        capture = Capture(library_for(module), module, forward, forward, self.strict)
+        library = library_for(module)
+        capture = Capture(library, module, forward, forward, self.strict)
         program = capture.program(args, kwargs, self.dynamic_shapes)
-        return LiveProgram(program, capture.assigned, capture.live, capture.defaults)
+        return LiveProgram(
+            program,
+            capture.assigned,
+            capture.defaults,
+            Conditions(library, module, capture.live, capture.mode),
+        )
 
 
 class BoundForward:

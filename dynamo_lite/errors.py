@@ -59,9 +59,9 @@ ARGS_NOT_TUPLE: Final = declare(
 ALIASED_INPUTS_WRITTEN: Final = declare(
     "aliased-inputs-written",
     InputError,
-    "forward updates the input {written}, and {other} shares its memory in the example",
-    hint="pass two tensors, for instance {other}.clone()",
-    about="An update of one input would be seen through another; a program keeps its inputs apart.",
+    "forward updates {written}, and {other} shares its memory",
+    hint="keep the two apart, for instance with {other}.clone()",
+    about="An update of one input or buffer would be seen through another; a program keeps its tensors apart.",
 )
 SPEC_UNKNOWN_ARGUMENT: Final = declare(
     "spec-unknown-argument",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -52,6 +52,15 @@ class TensorLibrary(Protocol):
 
     def dynamic_shapes(self, given: Any) -> Any:
         """A specification with the library's own dimension objects replaced by ours."""
+
+    def hooks_everywhere(self) -> Sequence[Mapping[Any, Any]]:
+        """The registries of hooks that run for every module."""
+
+    def ambient(self) -> Hashable:
+        """What the library's global state says now that a captured program has burned in."""
+
+    def grad_enabled(self) -> bool:
+        """The gradient mode of this thread."""
 
     def session(self) -> AbstractContextManager[None]:
         """While a module is captured: the library's global state is taken over, and restored however the capture ends."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dynamo_lite.errors import LIVE_STATE_CHANGED
-from dynamo_lite.strict.policy.live_check import LiveCheck
+from dynamo_lite.live_conditions import Conditions
 from fx_ir.program import ExportedProgram
 from fx_ir.runner import make_plan
 
@@ -39,9 +39,9 @@ class LiveProgram:
         "_backend",
         "_bound",
         "_check",
+        "_conditions",
         "_defaults",
         "_flatten",
-        "_live",
         "_plan",
         "_run",
         "program",
@@ -51,8 +51,8 @@ class LiveProgram:
         self,
         program: ExportedProgram,
         assigned: frozenset[str],
-        live: LiveCheck | None,
         defaults: dict[str, Any],
+        conditions: Conditions,
     ) -> None:
         from fx_ir.executor import compile_graph
 
@@ -68,15 +68,15 @@ class LiveProgram:
         self._run = compile_graph(program.graph_module, self._backend).run
         self._bound: _Bound | None = None
         self._assign = self._write_assign(assigned)
-        self._live = live
+        self._conditions = conditions
 
     def _bind(self, module: Any) -> _Bound:
         """Walks the module as it is now. Raises GuardError where what was burned in no longer holds."""
-        problem = None if self._live is None else self._live.problem(module)
+        problem = self._conditions.problem(module)
         if problem is not None:
             raise LIVE_STATE_CHANGED(name=problem, expected="what it was at export")
         try:
-            holds = (lambda: True) if self._live is None else self._live.bind(module)
+            holds = self._conditions.bind(module)
             bound = self._bound = _Bound(module, holds, self._write_gather(module))
         except (KeyError, AttributeError) as error:
             raise LIVE_STATE_CHANGED(name=str(error), expected="present") from None
@@ -119,13 +119,13 @@ class LiveProgram:
 
     def _check_of(self, name: str) -> Callable[[Any], None]:
         """A check that a tensor of the live module is of the kind that the program was made for."""
-        describe = self._backend.describe
+        describe, is_tensor = self._backend.describe, self._backend.is_tensor
         expected = describe(self.program.tensor(name))
         dtype, shape = expected.dtype, tuple(expected.shape)
 
         def check(tensor: Any) -> None:
-            found = describe(tensor)
-            if found.dtype is not dtype or tuple(found.shape) != shape:
+            found = describe(tensor) if is_tensor(tensor) else None
+            if found is None or found.dtype is not dtype or tuple(found.shape) != shape:
                 raise LIVE_STATE_CHANGED(name=name, expected=repr(expected))
 
         return check
@@ -179,6 +179,8 @@ class LiveProgram:
         given = list(leaves)
         for index in plan.tensors:
             given[index] = unwrap(given[index])
+        if plan.updates:
+            plan.check_apart(self._backend, natives, given)
         results = self._run(*natives, *given)
         if plan.updates:
             self._update(module, results, leaves, [*natives, *given])

@@ -26,6 +26,7 @@ from fx_ir.provenance import Assumption, Effect, EffectKind
 from solver.errors import Location
 
 _ENVIRON: Final = type(os.environ)
+_MODE_READERS: Final = frozenset({"is_grad_enabled", "is_inference_mode_enabled"})
 _READS: Final = frozenset({"__getitem__", "get", "__contains__"})
 _IMPURE_FILES: Final = ("/random.py", "/uuid.py", "/secrets.py")  # what they call, they do for the user
 
@@ -70,6 +71,8 @@ class Watch:
             if not places.is_library_file(file):
                 self.note("other", "builtins.id", "noted")
         elif not places.is_library_file(file) or file.endswith(_IMPURE_FILES):
+            if fn.__name__ in _MODE_READERS:
+                self._tracer.looked("mode")
             why = impure.reason(fn)
             if why is not None:
                 self.note(impure.kind_of(why), impure.name_of(fn), "noted")

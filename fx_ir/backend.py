@@ -45,6 +45,9 @@ class Backend(Protocol):
     def shares_memory(self, first: Any, second: Any) -> bool:
         """Whether a write to one tensor may be seen through the other."""
 
+    def span(self, native: Any) -> tuple[int, int]:
+        """The first byte of a native value in memory, and the one after its last; equal for a value without memory."""
+
     def snapshot(self, obj: Any) -> Any:
         """A copy of a tensor that shares nothing with it."""
 

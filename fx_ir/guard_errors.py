@@ -134,6 +134,13 @@ ALIAS: Final = declare(
     hint="the program decided on the identity of its inputs; pass them as at export, or export the model again",
     about="Two inputs are (or are not) one object, and the program looked.",
 )
+STATE_SHARED: Final = declare(
+    "state-shared",
+    GuardError,
+    "the program updates {written}, and {other} shares its memory",
+    hint="pass a clone, or keep the tensors of the module apart",
+    about="An input shares memory with a buffer that is updated, or two tensors of the state do.",
+)
 ASSERTION: Final = declare(
     "runtime-assertion",
     GuardError,

@@ -6,11 +6,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from fx_ir.apart import overlap
 from fx_ir.backend import Backend, get_backend
 from fx_ir.contract import TensorLeaf
 from fx_ir.errors import STATE_MISMATCH, STATE_UNKNOWN, TRAINING_FIXED
 from fx_ir.executor import compile_graph
 from fx_ir.graph import Graph, GraphModule
+from fx_ir.guard_errors import STATE_SHARED
 from fx_ir.higher_order import HigherOrderOperator
 from fx_ir.meta import TensorMeta
 from fx_ir.node import Node
@@ -46,6 +48,22 @@ class Plan:
     updates: tuple[Update, ...]
     outputs: tuple[Callable[[ProgramModule, Sequence[Any], Any], Any], ...]
     rebuild: Callable[[list[Any]], Any]
+    inputs: tuple[str, ...]  # the user's inputs, as users call them
+
+    def check_apart(self, backend: Backend, state: Sequence[Any], given: Sequence[Any]) -> None:
+        """Raises ``state-shared`` where a tensor that the program updates shares memory with another."""
+        count = len(self.state)
+        places = [*range(count), *[count + index for index in self.tensors]]
+        spans = [backend.span(state[place] if place < count else given[place - count]) for place in places]
+        written = {
+            count + each.target if isinstance(each.target, int) else self.state.index(each.target)
+            for each in self.updates
+        }
+        found = overlap(spans, [index for index, place in enumerate(places) if place in written])
+        if found is not None:
+            names = [*self.state, *self.inputs]
+            first, second = (names[places[index]] for index in found)
+            raise STATE_SHARED(written=first, other=second)
 
 
 class ProgramModule:
@@ -83,6 +101,8 @@ class ProgramModule:
         given = list(leaves)
         for index in plan.tensors:
             given[index] = unwrap(given[index])
+        if plan.updates:
+            plan.check_apart(backend, natives, given)
         results = self._run(*natives, *given)
         if plan.updates:
             self._update(results, leaves, [*natives, *given])
@@ -230,7 +250,8 @@ def make_plan(program: ExportedProgram) -> Plan:
         update = Update(target, _may_share_input(node))
         updates.append(update)
         updated[node] = update
-    return Plan(state, tensors, tuple(updates), tuple(shows), _rebuilder(program.call_spec.out_spec))
+    names = tuple(leaf.path for leaf in program.contract.leaves)
+    return Plan(state, tensors, tuple(updates), tuple(shows), _rebuilder(program.call_spec.out_spec), names)
 
 
 def _show(

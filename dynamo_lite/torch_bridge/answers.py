@@ -63,6 +63,14 @@ def _is_inference_mode_enabled() -> bool:
     return modes.inference_enabled()
 
 
+# --- what says that a capture runs: true of the capture alone, so that no program depends on it
+
+
+@answers(torch.compiler.is_compiling, torch.compiler.is_exporting)
+def _is_captured() -> bool:
+    return True
+
+
 # --- checks
 
 

@@ -21,7 +21,7 @@ KERNELS: Final[dict[str, Callable[..., Any]]] = {}
 
 def _span(tensor: Any) -> tuple[int, int]:
     """The first byte of a tensor, and the one after its last."""
-    if not tensor.numel():
+    if not tensor.numel() or tensor.is_meta:
         return 0, 0
     last = sum((size - 1) * stride for size, stride in zip(tensor.shape, tensor.stride(), strict=True))
     begin: int = tensor.data_ptr()
@@ -70,6 +70,9 @@ class Backend:
             return False
         (begin, end), (other_begin, other_end) = _span(first), _span(second)
         return begin < other_end and other_begin < end
+
+    def span(self, native: Any) -> tuple[int, int]:
+        return _span(native)
 
     def snapshot(self, obj: Any) -> Any:
         copy = obj.detach().clone()

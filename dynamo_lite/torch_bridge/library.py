@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import torch
 from torch import nn
@@ -47,6 +48,9 @@ def _walk(module: Any, once: bool) -> Iterator[tuple[str, Any]]:
         if children:
             prefix = f"{path}." if path else ""
             waiting += [(prefix + name, child) for name, child in children.items() if child is not None][::-1]
+
+
+_ONE_CAPTURE: Final = threading.RLock()
 
 
 class Library:
@@ -101,9 +105,36 @@ class Library:
         """A specification with PyTorch's own dimensions replaced by ours."""
         return dims.to_ours(given)
 
+    def hooks_everywhere(self) -> tuple[Any, ...]:
+        hooks = nn.modules.module
+        return (
+            hooks._global_forward_pre_hooks,
+            hooks._global_forward_hooks,
+            hooks._global_backward_pre_hooks,
+            hooks._global_backward_hooks,
+        )
+
+    def ambient(self) -> tuple[Any, ...]:
+        """Default dtype and device, autocast, and how many function modes are on."""
+        return (
+            torch.get_default_dtype(),
+            torch._C._is_any_autocast_enabled(),
+            torch._C._len_torch_function_stack(),
+        )
+
+    def grad_enabled(self) -> bool:
+        return torch.is_grad_enabled()
+
     @contextmanager
     def session(self) -> Iterator[None]:
-        """What PyTorch's global state says becomes ours, and is as before afterwards, however the block ends."""
+        """What PyTorch's global state says becomes ours, and is as before afterwards, however the block ends.
+
+        Some of it belongs to the process, so captures wait for each other.
+        """
+        with _ONE_CAPTURE:
+            yield from self._session()
+
+    def _session(self) -> Iterator[None]:
         grad, default = modes.grad_enabled(), dtypes.get_default_dtype()
         torch_grad, torch_default = torch.is_grad_enabled(), torch.get_default_dtype()
         if torch.is_autocast_enabled("cpu"):

@@ -17,6 +17,7 @@ from torch.autograd.function import Function
 from torch.overrides import TorchFunctionMode
 from torch.utils import _pytree as theirs
 
+from dynamo_lite import dispatch
 from dynamo_lite.lowering.errors import where
 from dynamo_lite.lowering.modes import set_grad_enabled
 from dynamo_lite.torch_bridge import legacy
@@ -165,11 +166,12 @@ def _patched() -> Iterator[None]:
     before = [(owner, name, getattr(owner, name)) for owner, name, _ in (*PATCHED, *classes)]
     apply = Function.__dict__["apply"]
     answered = ANSWERS[id(apply.__func__)]
-    Function.apply = classmethod(_from_native(answered))
-    inference, torch._C._InferenceMode = torch._C._InferenceMode, _Inference
+    inference = torch._C._InferenceMode
     try:
+        Function.apply = classmethod(_from_native(answered, apply.__func__))
+        torch._C._InferenceMode = _while_tracing(_Inference, inference)
         for owner, name, answer in PATCHED:
-            setattr(owner, name, _from_native(answer))
+            setattr(owner, name, _from_native(answer, getattr(owner, name)))
         for owner, name, cls in classes:
             setattr(owner, name, cls)
         yield
@@ -180,12 +182,21 @@ def _patched() -> Iterator[None]:
             setattr(owner, name, original)
 
 
-def _from_native(answer: Callable[..., Any]) -> Callable[..., Any]:
+def _while_tracing(ours: Callable[..., Any], original: Callable[..., Any]) -> Callable[..., Any]:
+    """``ours`` in the thread that traces; other threads go on with the original."""
+
+    def choose(*args: Any, **kwargs: Any) -> Any:
+        return (original if dispatch.recorder() is None else ours)(*args, **kwargs)
+
+    return choose
+
+
+def _from_native(answer: Callable[..., Any], original: Callable[..., Any]) -> Callable[..., Any]:
     def answered(*args: Any, **kwargs: Any) -> Any:
         with torch._C.DisableTorchFunction():
             return wrap(answer(*unwrap(args), **unwrap(kwargs)))
 
-    return answered
+    return _while_tracing(answered, original)
 
 
 def run(tracer: Tracer, target: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:

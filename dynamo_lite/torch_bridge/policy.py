@@ -17,7 +17,7 @@ from typing import Any, Final
 import torch
 import torch.overrides
 
-from dynamo_lite import dispatch
+from dynamo_lite import dispatch, places
 from dynamo_lite.fake import is_fake
 from dynamo_lite.strict import traced
 from dynamo_lite.strict.machine.attributes import VIRTUAL
@@ -60,6 +60,7 @@ _STATIC: Final = frozenset(
     for found in vars(cls).values()
     if type(found) is staticmethod
 )
+_MODE_READERS: Final = (torch.is_grad_enabled, torch.is_inference_mode_enabled)
 _RESEEDS: Final = frozenset({"manual_seed", "seed", "set_state"})
 _VALUES: Final = frozenset({int, float, bool, complex, str, bytes, range, slice})
 # Attributes of a real tensor that compute: a view of a parameter is an operator of the program.
@@ -88,9 +89,11 @@ class TorchPolicy(TracePolicy):
         identity = id(fn)
         leaf = LEAVES.get(identity)
         if leaf is not None:
-            return leaf.lower(args, kwargs)
+            return self.lower(leaf, args, kwargs)
         answer = ANSWERS.get(identity)
         if answer is not None:
+            if fn in _MODE_READERS and not places.is_library_file(_file_of(frame)):
+                self.tracer.looked("mode")
             return answer(*args, **kwargs)
         if identity in _NO_OVERRIDES:
             return False
@@ -190,6 +193,10 @@ class TorchPolicy(TracePolicy):
 
     def format(self, value: Any, conversion: str | None, spec: str) -> str:
         return super().format(self._lifted(value), conversion, spec)
+
+
+def _file_of(frame: Frame) -> str:
+    return "" if frame.code is None else frame.code.code.co_filename
 
 
 def _module_of(fn: Any) -> str:

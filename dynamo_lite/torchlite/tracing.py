@@ -11,14 +11,16 @@ import numpy as np
 from dynamo_lite import dispatch
 from dynamo_lite.fake import FakeTensor, is_fake
 from dynamo_lite.library import register_library
+from dynamo_lite.lowering import modes
 from dynamo_lite.lowering.access import FAKE, register_access
 from dynamo_lite.lowering.table import install_methods
 from dynamo_lite.torchlite._tensor import Tensor, describe, make, wrap
 from dynamo_lite.torchlite.eager import write
+from dynamo_lite.torchlite.nn import hooks
 from dynamo_lite.torchlite.nn.module import Module
 from dynamo_lite.torchlite.parameter import Parameter
 from fx_ir.backend import register_backend
-from fx_ir.dtypes import Device, DType, Layout, MemoryFormat
+from fx_ir.dtypes import Device, DType, Layout, MemoryFormat, get_default_dtype
 from fx_ir.errors import KERNEL_MISSING
 from fx_ir.meta import TensorMeta
 from fx_ir.ops.registry import Operator
@@ -82,6 +84,15 @@ class Library:
     def dynamic_shapes(self, given: Any) -> Any:
         return given
 
+    def hooks_everywhere(self) -> tuple[Any, ...]:
+        return hooks.GLOBAL_FORWARD_PRE, hooks.GLOBAL_FORWARD
+
+    def ambient(self) -> DType:
+        return get_default_dtype()
+
+    def grad_enabled(self) -> bool:
+        return modes.grad_enabled()
+
     def session(self) -> AbstractContextManager[None]:
         return nullcontext()
 
@@ -139,6 +150,9 @@ class Backend:
 
     def shares_memory(self, first: Any, second: Any) -> bool:
         return bool(np.shares_memory(first._array, second._array))
+
+    def span(self, native: Any) -> tuple[int, int]:
+        return np.lib.array_utils.byte_bounds(native) if native.size else (0, 0)
 
     def snapshot(self, obj: Any) -> Any:
         return make(np.array(obj._array, copy=True), obj._requires_grad)

@@ -62,6 +62,13 @@ FAKE_BUFFER_LOST: Final = declare(
     hint="assign tensors to buffers; keep other values in plain attributes",
     about="A buffer must stay a tensor.",
 )
+TIED_BUFFER_REPLACED: Final = declare(
+    "tied-buffer-replaced",
+    StateError,
+    "{name} and {other} are one buffer, and forward gives one of the names another tensor",
+    hint="update the buffer in place, or register two buffers",
+    about="A program keeps one value for a buffer with several names.",
+)
 BUFFER_CHANGES_KIND: Final = declare(
     "buffer-changes-kind",
     StateError,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dynamo_lite.fake import FakeTensor, is_fake
-from dynamo_lite.trace.errors import BUFFER_CHANGES_KIND, FAKE_BUFFER_LOST, OUTPUT_TYPE
+from dynamo_lite.trace.errors import BUFFER_CHANGES_KIND, FAKE_BUFFER_LOST, OUTPUT_TYPE, TIED_BUFFER_REPLACED
 from dynamo_lite.trace.inputs import UserInput
 from dynamo_lite.trace.state import Lifted
 from dynamo_lite.trace.tracer import Tracer
@@ -111,10 +111,16 @@ def _user_output(tracer: Tracer, leaf: Any, path: Any) -> _Out:
 
 def _buffer_updates(tracer: Tracer, final: Mapping[str, Any]) -> list[_Out]:
     updates: list[_Out] = []
+    tied: dict[int, list[tuple[str, Any]]] = {}
+    for name, tensor, _ in tracer.state.buffers:
+        tied.setdefault(id(tensor), []).append((name, tensor))
     for entry in tracer.state.entries:
         if entry.kind != "buffer":
             continue
         held = final.get(entry.target, entry.tensor)
+        for name, other in tied.get(id(entry.tensor), ()):
+            if final.get(name, other) is not held:
+                raise TIED_BUFFER_REPLACED(name=entry.target, other=name)
         if held is not entry.tensor and not is_fake(held) and not tracer.library.is_tensor(held):
             raise FAKE_BUFFER_LOST(name=entry.target, type=type(held).__name__)
         fake = entry.fake if held is entry.tensor else tracer.fake_of(held)

@@ -33,13 +33,14 @@ class Lifted:
 class LiftedState:
     """Entries in the order of their placeholders within each kind; user inputs come after all of them."""
 
-    __slots__ = ("_attributes", "_by_id", "_module", "_names", "_tracer", "entries", "first_input")
+    __slots__ = ("_attributes", "_by_id", "_module", "_names", "_tracer", "buffers", "entries", "first_input")
 
     def __init__(self, tracer: Tracer) -> None:
         self._tracer = tracer
         self._by_id: dict[int, FakeTensor] = {}
         self._names: set[str] = set()
         self.entries: list[Lifted] = []
+        self.buffers: list[tuple[str, Any, bool]] = []  # under every name, as they were
         self.first_input: Node | None = None
         self._module: Any = None
         self._attributes: dict[int, str] | None = None
@@ -51,7 +52,8 @@ class LiftedState:
         for name, tensor in library.named_parameters(module):
             if id(tensor) not in self._by_id:
                 self._lift("parameter", name, tensor, None)
-        for name, tensor, persistent in library.named_buffers(module):
+        self.buffers = list(library.named_buffers(module))
+        for name, tensor, persistent in self.buffers:
             if id(tensor) not in self._by_id:
                 self._lift("buffer", name, tensor, persistent)
 

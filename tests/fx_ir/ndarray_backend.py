@@ -45,6 +45,9 @@ class NdarrayBackend:
     def shares_memory(self, first: Any, second: Any) -> bool:
         return bool(np.shares_memory(first, second))
 
+    def span(self, native: Any) -> tuple[int, int]:
+        return np.lib.array_utils.byte_bounds(native) if native.size else (0, 0)
+
     def snapshot(self, obj: Any) -> Any:
         return obj.copy()
 

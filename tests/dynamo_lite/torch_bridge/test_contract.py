@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from typing import Any
 
@@ -165,7 +166,50 @@ def test_updated_input_may_share_nothing_with_another(strict: bool) -> None:
     assert_same(model(expected[:4], expected[4:]), program(given[:4], given[4:]))
     assert_same(expected, given)
     shared = torch.ones(8)
-    with pytest.raises(dl.GuardError, match="input-alias"):
-        program(shared[:4], shared[2:6])
-    with pytest.raises(dl.GuardError, match="input-alias"):
-        program(shared, shared)
+    for second in (shared[:4], shared[2:6]):
+        with pytest.raises(dl.GuardError, match="input-alias"):
+            program(shared[:4], second)
+
+
+@both_modes
+def test_updated_state_may_share_nothing_with_an_input(strict: bool) -> None:
+    def updates_buffer(self: Any, x: Any) -> Any:
+        self.buf.add_(1)
+        return x * 2
+
+    def updates_input(self: Any, x: Any) -> Any:
+        x.add_(1)
+        return self.buf * 2
+
+    for forward in (updates_buffer, updates_input):
+        model = module(forward)
+        program = dl.export(model, (torch.ones(4),), strict=strict).module()
+        assert_same(copy.deepcopy(model)(torch.ones(4)), program(torch.ones(4)))
+        with pytest.raises(dl.GuardError, match="state-shared"):
+            program(program.buf)
+        with pytest.raises(dl.InputError, match="aliased-inputs-written"):
+            dl.export(model, (model.buf,), strict=strict)
+
+
+@both_modes
+def test_buffer_with_two_names(strict: bool) -> None:
+    def in_place(self: Any, x: Any) -> Any:
+        self.first.add_(1)
+        self.second.mul_(2)
+        return x + self.first
+
+    def replaced(self: Any, x: Any) -> Any:
+        self.first.add_(1)
+        self.second = self.second * 2
+        return x
+
+    def model(forward: Any) -> Any:
+        made = module(forward)
+        made.register_buffer("first", torch.ones(4))
+        made.register_buffer("second", made.first)
+        return made
+
+    program = dl.export(model(in_place), (torch.ones(4),), strict=strict).module()
+    assert_same(model(in_place)(torch.ones(4)), program(torch.ones(4)))
+    with pytest.raises(dl.StateError, match="tied-buffer-replaced"):
+        dl.export(model(replaced), (torch.ones(4),), strict=strict)

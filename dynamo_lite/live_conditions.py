@@ -1,0 +1,58 @@
+"""What must be as it was at export for a program to stand for a live module, besides its inputs and its state.
+
+What was burned in (``LiveCheck``), hooks of submodules (``Hooks``), and the library's global state.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from dynamo_lite.library import TensorLibrary
+from dynamo_lite.live_hooks import Hooks
+from dynamo_lite.strict.policy.live_check import LiveCheck
+
+
+class Conditions:
+    """The conditions of one capture. ``mode`` is the gradient mode that the program asked for (None: it did not)."""
+
+    __slots__ = ("_ambient", "_hooks", "_library", "_live", "_mode")
+
+    def __init__(
+        self, library: TensorLibrary, module: Any, live: LiveCheck | None, mode: bool | None
+    ) -> None:
+        self._library = library
+        self._live = live
+        self._hooks = Hooks(module, library.hooks_everywhere())
+        self._ambient = library.ambient()
+        self._mode = mode
+
+    def problem(self, module: Any) -> str | None:
+        """The name of the first thing that is not as it was; None if all is."""
+        if self._library.ambient() != self._ambient:
+            return "the global state around the call (default dtype, autocast, function modes)"
+        if self._mode is not None and self._library.grad_enabled() is not self._mode:
+            return "the gradient mode around the call"
+        burned = None if self._live is None else self._live.problem(module)
+        return burned or self._hooks.problem(module)
+
+    def bind(self, module: Any) -> Callable[[], bool]:
+        """A fast check over the objects that ``module`` consists of now; False means: ask :meth:`problem`."""
+        burned = None if self._live is None else self._live.bind(module)
+        hooks = self._hooks.bind(module)
+        ambient, expected, mode, grad_enabled = (
+            self._library.ambient,
+            self._ambient,
+            self._mode,
+            self._library.grad_enabled,
+        )
+
+        def holds() -> bool:
+            return (
+                ambient() == expected
+                and (mode is None or grad_enabled() is mode)
+                and hooks()
+                and (burned is None or burned())
+            )
+
+        return holds
