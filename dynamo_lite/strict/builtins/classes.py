@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import types
+from opcode import opmap
 from types import CellType, FunctionType
 from typing import Any, Final
 
@@ -205,8 +206,10 @@ def _silence(function: Any) -> tuple[Any, types.CodeType] | None:
     if function is None:
         return None
     original = function.__code__
+    free = len(original.co_freevars)
     function.__code__ = original.replace(
-        co_code=_IDLE.co_code,
+        # who looks at the frame's variables expects its free ones in place
+        co_code=bytes((opmap["COPY_FREE_VARS"], free) if free else ()) + _IDLE.co_code,
         co_consts=_IDLE.co_consts,
         co_names=(),
         co_stacksize=_IDLE.co_stacksize,

@@ -239,7 +239,12 @@ def sum_(frame: Frame, iterable: Any, /, start: Any = 0) -> Routine:
 def reduce_(frame: Frame, function: Any, iterable: Any, *initial: Any) -> Routine:
     if len(initial) > 1:
         return functools.reduce(function, iterable, *initial)
-    iterator = yield from get_iterator(frame, iterable)
+    try:
+        iterator = yield from get_iterator(frame, iterable)
+    except TypeError:
+        iterator = None
+    if iterator is None:
+        raise TypeError("reduce() arg 2 must support iteration")
     if initial:
         total = initial[0]
     else:
@@ -282,8 +287,22 @@ replaces(builtins.min)(_extreme("min", "<"))
 replaces(builtins.max)(_extreme("max", ">"))
 
 
+def _takes(value: Any) -> bool:
+    try:
+        [].sort(reverse=value)
+    except TypeError:
+        return False
+    return True
+
+
+# reverse= takes integers only (later: whatever has a truth)
+_REVERSE_BY_INDEX: Final = not _takes("")
+
+
 def sort_items(frame: Frame, items: list[Any], key: Any, reverse: Any) -> Routine:
     """A stable merge sort that compares as ``list.sort`` does: with ``<`` alone. C does it where no slot is interpreted."""
+    if _REVERSE_BY_INDEX:
+        reverse = yield from index(frame, reverse)
     backwards = yield from truth(frame, reverse)
     keys = items
     if key is not None:

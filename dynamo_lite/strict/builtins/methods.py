@@ -13,7 +13,7 @@ from dynamo_lite.strict.machine.attributes import VIRTUAL
 from dynamo_lite.strict.machine.calls import CALLERS, Kwargs, native
 from dynamo_lite.strict.machine.drivers import suspended
 from dynamo_lite.strict.machine.frame import Frame, GeneratorFrame
-from dynamo_lite.strict.machine.generators import NO_DEFAULT, delegate_of, resume_next
+from dynamo_lite.strict.machine.generators import NO_DEFAULT, _over, delegate_of, resume_next
 from dynamo_lite.strict.machine.iteration import SEQUENCE_ITERATOR, SequenceProxy, _itself, collect
 from dynamo_lite.strict.machine.routine import Routine, call
 from dynamo_lite.strict.machine.view import view_of
@@ -33,6 +33,15 @@ def generator_send(frame: Frame, args: tuple[Any, ...], kwargs: Kwargs) -> Frame
     if inner is None:
         return native(frame, GeneratorType.send, args, kwargs)
     return resume_next(frame, args[0], inner, args[1], NO_DEFAULT)
+
+
+@replaces_method_directly(GeneratorType, "throw")
+@replaces_method_directly(CoroutineType, "throw")
+def generator_throw(frame: Frame, args: tuple[Any, ...], kwargs: Kwargs) -> Frame | None:
+    inner = suspended(args[0]) if args else None
+    if inner is not None and not inner.running:
+        _over(args[0], inner)  # a driver that waits passes the exception on to the frame
+    return native(frame, type(args[0]).throw if args else GeneratorType.throw, args, kwargs)
 
 
 # a list that was never appended to; one that was keeps room

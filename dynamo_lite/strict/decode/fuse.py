@@ -79,6 +79,21 @@ def fuse(decoded: Decoded) -> Decoded:
     return _Fusion(decoded).run()
 
 
+def joined_loads(fused: Decoded, index: int) -> list[tuple[int, int]]:
+    """The (slot, byte offset) of each plain load that an instruction is joined of. Found anew: only errors ask."""
+    from dynamo_lite.strict.decode import decode
+
+    fusion = _Fusion(decode(fused.code))
+    fusion.run()
+    parts = fusion.parts[index] if index < len(fusion.parts) else []
+    old = fusion.old
+    return [
+        (old.instructions[part][1], old.offsets[part])
+        for part in parts
+        if len(parts) > 1 and old.instructions[part][0] == "load_fast"
+    ]
+
+
 class _Fusion:
     """One pass over a code object's instructions."""
 

@@ -107,7 +107,7 @@ INSTRUCTIONS: Final[dict[str, str]] = {
     "get_aiter": "[x] → [aiter(x)]",
     "get_anext": "[it] → [it, awaitable]",
     "end_async_for": "[it, exc] → [] for StopAsyncIteration, else re-raise",
-    "stop_iteration_error": "[exc] → [RuntimeError for what may not leave a generator]",
+    "stop_iteration_error": "argument: traceback kept?; [exc] → [RuntimeError for what may not leave a generator]",
     # exceptions and with
     "raise": "argument: 0, 1 (exception) or 2 (and cause)",
     "reraise": "argument: depth at which the instruction index was saved, or 0",

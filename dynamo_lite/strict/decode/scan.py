@@ -169,7 +169,7 @@ def close_suspendable(decoded: Decoded) -> Decoded:
     handler = (count, 0, True)
     known = decoded.handlers or (None,) * count
     covered = tuple(known[i] if known[i] is not None or i <= first else handler for i in range(count))
-    tail = (("stop_iteration_error", None), ("reraise", 1))
+    tail = (("stop_iteration_error", False), ("reraise", 1))
     offsets = array("l", decoded.offsets)
     last = offsets[-1]
     offsets.extend((last, last))

@@ -48,6 +48,9 @@ def intrinsic_1(scan: Scan, arg: int) -> None:
     if op == "yield_async":
         wrap_async_yield(scan)
         return
+    if op == "stop_iteration_error":
+        scan.emit(op, True)
+        return
     scan.emit(op, "CALL_INTRINSIC_1" if op == "unreachable" else None)
     if op in _WITH_RESULT:
         scan.emit("load_const", None)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from array import array
 from collections.abc import Callable
+from sys import getrefcount
 from types import CodeType
 from typing import TYPE_CHECKING, Any, Final
 
@@ -51,7 +52,28 @@ def prepare(code: CodeType, policy: Policy | None) -> Code:
         decoded = fuse(decode(code))
         made = Code(decoded, tuple([_bound(op, arg) for op, arg in decoded.instructions]), False)
     (PLAIN if policy is None else TRACED)[id(code)] = made
+    _SWEEPS.after(len(PLAIN) + len(TRACED))
     return made
+
+
+class _Sweeps:
+    """Drops code that nothing but the caches holds, each time they have doubled: programs make code without end."""
+
+    def __init__(self) -> None:
+        self.next = 4096
+
+    def after(self, size: int) -> None:
+        if size < self.next:
+            return
+        for key, made in [*PLAIN.items(), *TRACED.items()]:
+            holders = (key in PLAIN) + (key in TRACED)
+            if holders and getrefcount(made.code) <= 2 * holders + 1:
+                PLAIN.pop(key, None)
+                TRACED.pop(key, None)
+        self.next = max(4096, 2 * (len(PLAIN) + len(TRACED)))
+
+
+_SWEEPS: Final = _Sweeps()
 
 
 def _bound(op: str, arg: Any) -> tuple[Any, Any]:

@@ -48,7 +48,10 @@ def construct(frame: Frame, cls: Any, args: tuple[Any, ...], kwargs: Kwargs) -> 
             maker = maker.__func__
         if maker not in REPLACEMENTS:
             if init is None:
-                return native(frame, cls, args, kwargs)
+                if slot(frame, type(cls), "__call__") is None:
+                    return native(frame, cls, args, kwargs)
+                # called from the metaclass's own method
+                return native(frame, _TYPE_CALL, (cls, *args), kwargs)
             native(frame, maker, (cls, *args), kwargs)
             obj = frame.stack.pop()
             if cls not in mro_of(type(obj)):

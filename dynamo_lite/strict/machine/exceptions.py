@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from types import TracebackType
+from typing import Any, Final
 
 from dynamo_lite.strict.machine.calls import invoke
 from dynamo_lite.strict.machine.frame import Frame
@@ -121,20 +122,26 @@ def check_eg_match(frame: Frame, stack: list[Any], arg: None) -> Frame | None:
     return start(frame, _split(frame, error, wanted), _deliver_split)
 
 
+def _wrapped_is_traced() -> bool:
+    """Whether this CPython gives the group that it puts around a lone exception a traceback entry."""
+    traced = False
+    try:
+        raise KeyError
+    except* KeyError as group:
+        traced = group.__traceback__ is not None
+    return traced
+
+
+_WRAPPED_IS_TRACED: Final = _wrapped_is_traced()
+
+
 def _split(frame: Frame, error: Any, wanted: Any) -> Routine:
     if matches(error, wanted):
         if isinstance_of(error, BaseExceptionGroup):
             return None, error
-        group = (
-            BaseExceptionGroup("", [error])
-            if not isinstance(error, Exception)
-            else ExceptionGroup("", [error])
-        )
-        group.__traceback__ = None
+        group = BaseExceptionGroup("", (error,))  # an ExceptionGroup where it can be one
         tb = get_traceback(error)
-        if tb is not None:
-            from types import TracebackType
-
+        if _WRAPPED_IS_TRACED and tb is not None:
             group.__traceback__ = TracebackType(None, tb.tb_frame, tb.tb_lasti, tb.tb_lineno)
         return None, group
     if isinstance_of(error, BaseExceptionGroup):
@@ -280,7 +287,7 @@ def with_except_start(frame: Frame, stack: list[Any], arg: None) -> Frame | None
 # --- the ends of generators and asynchronous loops
 
 
-def stop_iteration_error(frame: Frame, stack: list[Any], arg: None) -> None:
+def stop_iteration_error(frame: Frame, stack: list[Any], keeps_traceback: bool) -> None:
     error = stack[-1]
     assert frame.code is not None
     flags = frame.code.flags
@@ -294,7 +301,7 @@ def stop_iteration_error(frame: Frame, stack: list[Any], arg: None) -> None:
     made = RuntimeError(text)
     made.__cause__ = error
     made.__context__ = error
-    made.__traceback__ = get_traceback(error)
+    made.__traceback__ = get_traceback(error) if keeps_traceback else None
     stack[-1] = made
 
 

@@ -7,12 +7,24 @@ from typing import Any
 
 from dynamo_lite.strict.machine.frame import NULL, Frame
 from dynamo_lite.strict.machine.names import _item_or_null, builtins_of
+from dynamo_lite.strict.machine.run import raise_in
+
+
+def hand_over(frame: Frame, value: Any) -> Frame | None:
+    """Gives the value to the frame's ``deliver``; what that raises is raised in the caller, for the frame has ended."""
+    assert frame.deliver is not None
+    back = frame.back
+    try:
+        return frame.deliver(frame, value)
+    except BaseException as error:
+        assert back is not None
+        return raise_in(back, error)
 
 
 def return_value(frame: Frame, stack: list[Any], arg: None) -> Frame | None:
     back = frame.back
     if frame.deliver is not None:
-        return frame.deliver(frame, stack.pop())
+        return hand_over(frame, stack.pop())
     back.stack.append(stack.pop())  # type: ignore[union-attr]
     return back
 
@@ -20,7 +32,7 @@ def return_value(frame: Frame, stack: list[Any], arg: None) -> Frame | None:
 def return_const(frame: Frame, stack: list[Any], value: Any) -> Frame | None:
     back = frame.back
     if frame.deliver is not None:
-        return frame.deliver(frame, value)
+        return hand_over(frame, value)
     back.stack.append(value)  # type: ignore[union-attr]
     return back
 

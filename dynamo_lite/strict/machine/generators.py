@@ -10,6 +10,7 @@ from types import CoroutineType, GeneratorType
 from typing import Any, Final
 
 from dynamo_lite.strict.machine.frame import Frame, GeneratorFrame
+from dynamo_lite.strict.machine.functions import hand_over
 from dynamo_lite.strict.machine.routine import Routine, start
 from dynamo_lite.strict.machine.run import LEAVE, chain, unwind
 
@@ -279,7 +280,7 @@ def _finish(frame: Frame, value: Any) -> Frame | None:
         frame.back = None
         back.stack.append(value)
         return back
-    following = deliver(frame, value)
+    following = hand_over(frame, value)
     frame.back = None
     return following
 

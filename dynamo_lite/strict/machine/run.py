@@ -6,8 +6,9 @@ from opcode import opmap
 from types import CodeType, FrameType, FunctionType, TracebackType
 from typing import Any, Final
 
+from dynamo_lite.strict.decode.fuse import joined_loads
 from dynamo_lite.strict.machine.code import MACHINE_FILES
-from dynamo_lite.strict.machine.frame import EXIT, Code, Frame, GeneratorFrame, Machine
+from dynamo_lite.strict.machine.frame import EXIT, NULL, Code, Frame, GeneratorFrame, Machine
 from dynamo_lite.strict.machine.routine import INVOKE, advance
 
 _CONTEXT: Final[Any] = BaseException.__dict__["__context__"]
@@ -78,6 +79,12 @@ def attach_context(error: BaseException, frame: Frame) -> None:
     chain(error, handled)
 
 
+def raise_in(frame: Frame, error: BaseException) -> Frame:
+    """Raises in ``frame`` what C code or a handler raised on its behalf: the frame to go on with."""
+    attach_context(error, frame)
+    return unwind(frame, error)
+
+
 def chain(error: BaseException, handled: BaseException | None) -> None:
     """Sets the context as ``raise`` does: the handled exception, without making a cycle."""
     if handled is None or handled is error:
@@ -127,7 +134,10 @@ def unwind(frame: Frame, error: BaseException, again: bool = False) -> Frame:
         else:
             index = current.index()
             if not again:
-                tb = TracebackType(tb, shadow_frame(current), code.decoded.offsets[index], _LAZY_LINE)
+                offset = code.decoded.offsets[index]
+                if type(error) is UnboundLocalError:
+                    offset = _load_place(current, index, offset)
+                tb = TracebackType(tb, _shadow(current, code, offset), offset, _LAZY_LINE)
             handlers = code.handlers
             handler = handlers[index] if handlers else None
             if handler is not None and not refused:
@@ -149,6 +159,15 @@ def unwind(frame: Frame, error: BaseException, again: bool = False) -> Frame:
             current.back = None
         current = below
     raise AssertionError("no exit frame below")
+
+
+def _load_place(frame: Frame, index: int, offset: int) -> int:
+    """The byte offset of the load that found its slot empty, where the instruction is joined of several."""
+    assert frame.code is not None
+    for slot, place in joined_loads(frame.code.decoded, index):
+        if frame.stack[slot] is NULL:
+            return place
+    return offset
 
 
 def _raise_out(frame: Frame, stack: list[Any], error: BaseException) -> None:
@@ -219,7 +238,10 @@ def shadow_frame(frame: Frame) -> FrameType:
     It is the frame of a generator that is suspended at the instruction and dropped at once.
     """
     assert frame.code is not None
-    offset = frame.code.decoded.offsets[max(frame.index(), 0)]
-    made = FunctionType(shadow_code(frame.code, offset), frame.globals)().gi_frame
+    return _shadow(frame, frame.code, frame.code.decoded.offsets[max(frame.index(), 0)])
+
+
+def _shadow(frame: Frame, code: Code, offset: int) -> FrameType:
+    made = FunctionType(shadow_code(code, offset), frame.globals)().gi_frame
     assert isinstance(made, FrameType)
     return made

@@ -1,0 +1,104 @@
+"""Programs that once ran differently, each as short as it could be made."""
+
+from __future__ import annotations
+
+from typing import Final
+
+PROGRAMS: Final[tuple[str, ...]] = (
+    # an operator that both operands decline is the caller's error: the method that declined is not in the traceback
+    """
+class Vec:
+    def __add__(self, other): return NotImplemented
+    def __lt__(self, other): return NotImplemented
+def attempt(fn):
+    try: fn()
+    except TypeError as error: report(error)
+def main():
+    attempt(lambda: Vec() + 1)
+    attempt(lambda: Vec() < 1)
+    vec = Vec()
+    attempt(lambda: vec.__iadd__)
+""",
+    # nor is an __init__ that returned something
+    """
+class Bad:
+    def __init__(self): return 1
+def main():
+    try: Bad()
+    except TypeError as error: report(error)
+""",
+    # the place of an unbound variable, where its load was joined with its neighbours
+    """
+def first(): return (late +
+        other); late = other = 1
+def second():
+    other = 1
+    return (other
+        < late); late = 1
+def third():
+    other = [1]
+    return (other
+        [late]); late = 1
+def main():
+    for fn in (first, second, third):
+        try: fn()
+        except UnboundLocalError as error: report(error)
+""",
+    # StopIteration that leaves a generator: whether the RuntimeError's traceback shows the generator
+    """
+def gen():
+    yield 1
+    raise StopIteration(2)
+def main():
+    try: list(gen())
+    except RuntimeError as error: report(error)
+    it = gen()
+    next(it)
+    try: it.send(1)
+    except RuntimeError as error: report(error)
+""",
+    # an exception thrown into a generator that has not begun is raised on the line of its def
+    """
+def gen():
+    yield 1
+async def coro(): pass
+def main():
+    for made in (gen(), coro()):
+        try: made.throw(KeyError(1))
+        except KeyError as error: report(error)
+        try: made.throw('no exception')
+        except TypeError as error: report(error)
+""",
+    # what reverse= may be
+    """
+def main():
+    for value in ('u', 2, None, [], 1.5):
+        try: print(sorted([1, 2], key=lambda x: x, reverse=value))
+        except TypeError as error: report(error)
+""",
+    # the group that except* puts around a lone exception
+    """
+def main():
+    try:
+        raise KeyError(1)
+    except* KeyError as group:
+        report(group)
+""",
+    # a metaclass that calls type.__call__ by name is called once
+    """
+class Meta(type):
+    def __call__(cls, *args):
+        print('making', cls.__name__)
+        return super().__call__(*args)
+def main():
+    class Made(metaclass=Meta): pass
+    return type(Made()).__name__
+""",
+    # functools.reduce says in its own words what it cannot iterate over
+    """
+import functools
+def main():
+    try: functools.reduce(lambda a, b: a, None)
+    except TypeError as error: report(error)
+""",
+)
