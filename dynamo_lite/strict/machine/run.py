@@ -9,6 +9,7 @@ from typing import Any, Final
 from dynamo_lite.strict.decode.fuse import joined_loads
 from dynamo_lite.strict.machine.code import MACHINE_FILES
 from dynamo_lite.strict.machine.frame import EXIT, NULL, Code, Frame, GeneratorFrame, Machine
+from dynamo_lite.strict.machine.host import HOST
 from dynamo_lite.strict.machine.routine import INVOKE, advance
 
 _CONTEXT: Final[Any] = BaseException.__dict__["__context__"]
@@ -56,11 +57,14 @@ def execute(machine: Machine, fn: Any, args: tuple[Any, ...], kwargs: dict[str, 
     outer = machine.frame
     leave = machine.exit_frame(outer)
     machine.frame = leave
+    observed = None if machine.policy is None else HOST.pause()
     try:
         frame = INVOKE[0](leave, fn, args, kwargs)
         return leave.stack.pop() if frame is None else run(frame)
     finally:
         machine.frame = outer
+        if machine.policy is not None:
+            HOST.end(observed)
 
 
 def attach_context(error: BaseException, frame: Frame) -> None:

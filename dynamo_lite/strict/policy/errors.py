@@ -13,6 +13,20 @@ CALL_REFUSED: Final = declare(
     hint="{hint_text}; or mark the function that needs it with dl.assume_constant or dl.allow_call",
     about="Strict mode refuses what cannot be undone or differs from run to run.",
 )
+SLOT_REFUSED: Final = declare(
+    "slot-refused",
+    UnsupportedError,
+    "{name}, which C code calls by itself (for a dict, a set, repr, %), {why}",
+    hint="let it compute from plain values alone, or do in forward what it does",
+    about="Strict mode rehearses what C code is going to call; this call could not be repeated or would see tensors.",
+)
+FINALIZER: Final = declare(
+    "finalizer-refused",
+    UnsupportedError,
+    "{name} runs when an object is collected, at a moment that an exported program does not have",
+    hint="do what it does in forward, or make the object outside it",
+    about="Strict mode does not run __del__ methods and weak-reference callbacks.",
+)
 ITERATOR_OUTSIDE: Final = declare(
     "outside-iterator",
     UnsupportedError,

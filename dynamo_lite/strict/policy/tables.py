@@ -10,7 +10,7 @@ import builtins
 import math
 import operator
 from collections.abc import Callable
-from types import GeneratorType
+from types import BuiltinFunctionType, CellType, CodeType, FunctionType, GeneratorType, ModuleType
 from typing import Any, Final
 
 from solver.sym import SymBool, SymFloat, SymInt, sym_float, sym_int, sym_sqrt
@@ -78,6 +78,26 @@ OPAQUE_FILES: Final = (
     "/shutil.py", "/logging/__init__.py", "/warnings.py",
 )  # fmt: skip
 
+
+# --- types whose values have no slots of the program's, in them or below them
+
+QUIET: Final[frozenset[type]] = frozenset(
+    {
+        int, float, complex, bool, str, bytes, type(None), range, type, FunctionType, BuiltinFunctionType, ModuleType,
+        type(NotImplemented), type(...), CodeType, CellType,
+    }
+)  # fmt: skip
+
+# --- library code that C may call unrehearsed, and weak-reference callbacks that may be made: file → why that is sound
+
+TRUSTED: Final[dict[str, str]] = {
+    "/torch/nn/parameter.py": "`isinstance` of a tensor: asks for its class and a mark, which a fake answers as its tensor",
+}
+WEAK_TABLES: Final[dict[str, str]] = {
+    "/weakref.py": "only drops the dead entry from its own table, which was saved when the entry was put there",
+    "/_weakrefset.py": "only drops the dead entry from its own table, which was saved when the entry was put there",
+    "/torch/_dynamo/utils.py": "only drops the dead entry from its own table, which was saved when the entry was put there",
+}
 
 # --- numbers: what keeps a symbolic number symbolic where C would ask for its value
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
-from types import BuiltinFunctionType, CodeType, FunctionType
+import weakref
+from collections.abc import Callable
+from functools import lru_cache, partial
+from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
 from typing import Any, Final
 
 from dynamo_lite import places
@@ -12,13 +15,15 @@ from dynamo_lite.lowering.leaf import TensorFunction
 from dynamo_lite.strict import traced
 from dynamo_lite.strict.machine.current import peek
 from dynamo_lite.strict.machine.frame import Frame
+from dynamo_lite.strict.machine.host import Observer
 from dynamo_lite.strict.machine.null import NullPolicy
-from dynamo_lite.strict.machine.slots import MISSING
+from dynamo_lite.strict.machine.slots import MISSING, lookup, mro_of
 from dynamo_lite.strict.mutators import mutated
 from dynamo_lite.strict.policy import impure, tables
-from dynamo_lite.strict.policy.errors import CALL_REFUSED, ITERATOR_OUTSIDE
+from dynamo_lite.strict.policy.errors import CALL_REFUSED, FINALIZER, ITERATOR_OUTSIDE
 from dynamo_lite.strict.policy.origins import Origins
 from dynamo_lite.strict.policy.roots import globals_root
+from dynamo_lite.strict.policy.watch import Watch
 from dynamo_lite.strict.transaction import Transaction
 from dynamo_lite.trace.tracer import Tracer
 from dynamo_lite.ways_out import WayOut
@@ -30,6 +35,8 @@ _CALL: Final = TensorFunction.__call__
 _WAY_OUT: Final = WayOut.__call__
 _ENVIRON: Final = type(os.environ)
 _SMALL: Final = (-5, 256)  # equal ints in this range are one object in CPython
+_CACHE: Final = type(lru_cache(len))
+_NO_OWNER: Final = (type(None), ModuleType)
 _CLASSES: Final = {SymInt: int, SymFloat: float, SymBool: bool}
 
 
@@ -43,9 +50,83 @@ class TracePolicy(NullPolicy):
         self.transaction = transaction
         self.origins = origins
         self.environment: dict[str, Assumption] = {}
+        self.watch = Watch(self)
+        self.observer: Observer | None = self.watch
+        self._caches: dict[int, tuple[Any, Any]] = {}
         self.special_types = frozenset(
             {tracer.library.fake_class, SymInt, SymFloat, SymBool, *tracer.library.tensor_types()}
         )
+
+    # --- what C calls by itself
+
+    def operate(self, fn: Callable[..., Any], *operands: Any) -> Any:
+        for operand in operands:
+            if type(operand) not in tables.QUIET:
+                return self.watch.call(fn, operands, {})
+        return fn(*operands)
+
+    def _watched(self, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """A call of C code: under watch, unless it is a function or a class that is given plain values alone."""
+        kind = type(fn)
+        if kind is type or (kind is BuiltinFunctionType and type(fn.__self__) in _NO_OWNER):
+            quiet = tables.QUIET
+            if all(type(value) in quiet for value in args) and not kwargs:
+                return fn(*args)
+        return self.watch.call(fn, args, kwargs)
+
+    def lower(self, leaf: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """A tensor function. Objects of the program among its arguments may be asked for an index or a length."""
+        if all(map(self._is_usual, args)) and all(map(self._is_usual, kwargs.values())):
+            return leaf.lower(args, kwargs)
+        return self.watch.call(leaf.lower, (args, kwargs), {})
+
+    def _is_usual(self, value: Any) -> bool:
+        kind = type(value)
+        if kind is list or kind is tuple:
+            return all(map(self._is_usual, value))
+        return kind in tables.QUIET or kind in self.special_types or self.tracer.library.is_plain(value)
+
+    def _cached(self, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """A call of ``functools.lru_cache``: what the cache holds is taken; else the function is interpreted.
+
+        The program's cache is not written. A cache of the trace makes a second call give the same object.
+        """
+        function = fn.__wrapped__
+        given = (*args, *kwargs.values())
+        if any(isinstance(value, tables.NUMBERS) for value in given):
+            return self.tracer.invoke(partial(function, **kwargs), args)
+        if not any(type(value) in self.special_types for value in given) and type(function) is FunctionType:
+            held = self.watch.peek(fn, args, kwargs)
+            if held is not MISSING:
+                return held
+        known = self._caches.get(id(fn))
+        if known is None:
+
+            def interpreted(*args: Any, **kwargs: Any) -> Any:
+                return self.tracer.invoke(partial(function, **kwargs), args)
+
+            known = self._caches[id(fn)] = fn, lru_cache(**fn.cache_parameters())(interpreted)
+        return self.watch.call(known[1], args, kwargs)
+
+    def _refuse_finalizer(self, fn: Any, args: tuple[Any, ...]) -> None:
+        """Objects made under export may not have a finaliser, nor a callback for their end, in Python."""
+        if type(fn) is type or (type(fn) is BuiltinFunctionType and fn.__name__ == "__new__" and args):
+            cls = fn if type(fn) is type else args[0]
+            finalizer = lookup(cls, "__del__")
+            if type(finalizer) is FunctionType and not places.is_ours(finalizer.__code__):
+                raise FINALIZER(name=finalizer.__qualname__, location=traced.location())
+            if weakref.ref in mro_of(cls):
+                callback = args[2 if type(fn) is not type else 1 :]
+                if callback and type(callback[0]) is FunctionType and not _is_weakref_code(callback[0]):
+                    raise FINALIZER(name=callback[0].__qualname__, location=traced.location())
+
+    def recorded(self) -> int:
+        """How many nodes the graph has."""
+        return len(self.tracer.level.graph.nodes)
+
+    def where(self) -> Location | None:
+        """The user's line."""
+        return user_location()
 
     # --- calls
 
@@ -58,13 +139,15 @@ class TracePolicy(NullPolicy):
     def call_native(self, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], frame: Frame) -> Any:
         kind = type(fn)
         if fn is type and len(args) == 1:
-            return self._class_of(args[0])
+            return self._class_of(args[0], frame)
         if kind is FunctionType:
             if fn is _CALL:
-                return args[0].lower(args[1:], kwargs)
+                return self.lower(args[0], args[1:], kwargs)
             if places.is_ours(fn.__code__):
                 return self._way_out(args, kwargs) if fn is _WAY_OUT else fn(*args, **kwargs)
             return self._library_function(fn, args, kwargs)
+        if kind is _CACHE:
+            return self._cached(fn, args, kwargs)
         if kind.__name__ == "cython_function_or_method":
             self._refuse_compiled(fn, args)
         container = mutated(fn, args)
@@ -89,7 +172,8 @@ class TracePolicy(NullPolicy):
         if symbolic is not None and len(args) == 1 and not kwargs:
             result = self._number(symbolic, args[0])
         else:
-            result = fn(*args, **kwargs)
+            self._refuse_finalizer(fn, args)
+            result = self._watched(fn, args, kwargs)
         self.transaction.made(result)
         return result
 
@@ -179,9 +263,12 @@ class TracePolicy(NullPolicy):
 
     # --- identity and class
 
-    def _class_of(self, value: Any) -> type:
+    def _class_of(self, value: Any, frame: Frame) -> type:
         if is_fake(value):
-            return self.tracer.class_of(value)
+            # What libraries ask (copy, say), they ask of any tensor alike.
+            file = "" if frame.code is None else frame.code.code.co_filename
+            asked = value.kind == "input" and not places.is_library_file(file)
+            return self.tracer.class_of(value) if asked else value.library_class
         return _CLASSES.get(type(value)) or type(value)
 
     def identical(self, value: Any, other: Any) -> bool:
@@ -234,6 +321,11 @@ class TracePolicy(NullPolicy):
 
     def made(self, value: Any) -> None:
         self.transaction.made(value)
+
+
+def _is_weakref_code(callback: FunctionType) -> bool:
+    """Callbacks of weak dictionaries and sets: they only drop the dead entry of their own table."""
+    return callback.__code__.co_filename.endswith(tuple(tables.WEAK_TABLES))
 
 
 def user_location() -> Location | None:
