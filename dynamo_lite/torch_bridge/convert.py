@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 import torch
 
 from dynamo_lite.lowering.errors import where
 from dynamo_lite.lowering.size import Size
-from dynamo_lite.torch_bridge.errors import TENSOR_KIND
+from dynamo_lite.torch_bridge.errors import GENERATOR, TENSOR_KIND
 from fx_ir import dtypes
 from fx_ir.dtypes import Device, DType, Layout, MemoryFormat
 from fx_ir.meta import TensorMeta
@@ -57,10 +57,10 @@ class TorchSize(Size):
 
 
 def dtype_of(dtype: torch.dtype) -> DType:
-    """Our name of a dtype; TypeError for one that programs cannot hold."""
+    """Our name of a dtype. Raises ``tensor-kind`` for one that programs cannot hold."""
     found = DTYPES.get(dtype)
     if found is None:
-        raise TypeError(f"element type {dtype} is not supported")
+        raise TENSOR_KIND(what=f"a tensor of element type {dtype}", location=where())
     return found
 
 
@@ -78,11 +78,15 @@ def torch_device(device: Device) -> torch.device:
 
 
 def layout_of(layout: torch.layout) -> Layout:
-    """Our name of a layout; TypeError for all but the strided one."""
+    """Our name of a layout. Raises ``tensor-kind`` for all but the strided one."""
     found = LAYOUTS.get(layout)
     if found is None:
-        raise TypeError(f"layout {layout} is not supported")
+        raise TENSOR_KIND(what=f"a tensor of layout {layout}", location=where())
     return found
+
+
+def _refuse_generator(generator: torch.Generator) -> NoReturn:
+    raise GENERATOR(location=where())
 
 
 # How an argument of PyTorch's own types becomes one that the lowering takes, by the exact type.
@@ -92,6 +96,7 @@ TO_OURS: Final[Mapping[type, Callable[[Any], Any]]] = {
     torch.layout: layout_of,
     torch.memory_format: lambda order: FORMATS[order],
     torch.Size: tuple,
+    torch.Generator: _refuse_generator,
 }
 # … and back, for what the lowering answers and for what kernels take.
 TO_TORCH: Final[Mapping[type, Callable[[Any], Any]]] = {

@@ -7,7 +7,7 @@ that was registered with ``register_fake``, run over tensors without data; its k
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 import torch
@@ -20,15 +20,21 @@ from dynamo_lite import dispatch
 from dynamo_lite.lowering.errors import MISSING_OPERATOR, where
 from dynamo_lite.torch_bridge.answers import answers
 from dynamo_lite.torch_bridge.backend import KERNELS
-from dynamo_lite.torch_bridge.convert import describe, to_ours
+from dynamo_lite.torch_bridge.convert import TORCH_DTYPES, describe, to_ours, to_torch
 from dynamo_lite.torch_bridge.errors import NO_FAKE_RULE
 from dynamo_lite.torch_bridge.fake import TorchFake
 from fx_ir import fake_context
+from fx_ir.dtypes import CPU
 from fx_ir.meta import TensorMeta
 from fx_ir.ops.registry import OPS, PACKETS, Operator, add_operator, infer
+from fx_ir.schema import Schema
+from solver.sym import SymNumber
 
 Arguments = tuple[Any, ...]
 Keywords = Mapping[str, Any]
+
+
+_FUNCTIONAL: Final = "_functional"  # what a writing operator's functional form is called besides
 
 
 def _qualified(overload: OpOverload) -> str:
@@ -45,6 +51,21 @@ def operator_of(overload: OpOverload) -> Operator:
             raise MISSING_OPERATOR(function=str(overload), packet=qualified, location=where())
         found = _declare(overload, qualified)
     return found
+
+
+def resolve(qualified: str) -> Operator | None:
+    """The operator of that name if ``torch.library`` knows it, or the one whose functional form it is."""
+    space, _, rest = qualified.partition("::")
+    name, _, overload = rest.partition(".")
+    if space in ("aten", "prims", "prim"):
+        return None
+    for base in (name, name.removesuffix(_FUNCTIONAL)):
+        packet = getattr(getattr(torch.ops, space, None), base, None)
+        found = getattr(packet, overload or "default", None)
+        if isinstance(found, OpOverload):
+            operator_of(found)
+            return OPS.get(qualified)
+    return None
 
 
 @answers(OpOverload.__call__)
@@ -137,18 +158,62 @@ def _run_rule(overload: OpOverload, args: Arguments, kwargs: Keywords) -> Any:
     from dynamo_lite.torch_bridge.mode import ExportMode, unshelled
     from dynamo_lite.torch_bridge.shell import wrap
 
-    rule = singleton.find(overload._schema.name).fake_impl.kernel
-    definition = OPDEFS.get(overload._schema.name)
+    name = overload._schema.name
+    rule = singleton.find(name).fake_impl.kernel
+    definition = OPDEFS.get(name)
     if not overload._schema.returns:
         return None
-    if rule is None or (definition is not None and definition._abstract_fn is None):
-        raise NO_FAKE_RULE(op=overload._schema.name, location=where())
+    if definition is not None and definition._abstract_fn is None:
+        raise NO_FAKE_RULE(op=name, location=where())
+    if rule is None:
+        return _run_on_meta(overload, args, kwargs)
     scratch = _Scratch()
     given = [wrap(scratch._fakes(value)) for value in args]
     named = {name: wrap(scratch._fakes(value)) for name, value in kwargs.items()}
     with dispatch.recording(scratch), set_ctx_getter(_Context), torch._C._EnableTorchFunction(), ExportMode():
         result = rule(*given, **named)
     return _as_metas(unshelled(result))
+
+
+_SHAPES_ALONE: Final = ("Meta", "CompositeImplicitAutograd", "CompositeExplicitAutograd")
+
+
+def _run_on_meta(overload: OpOverload, args: Arguments, kwargs: Keywords) -> Any:
+    """What PyTorch's own kernel for shapes alone makes of these. Raises ``torch-no-fake-rule``: it takes no symbolic sizes."""
+    name = overload.name()
+    sizes = [value for value in _flat((args, tuple(kwargs.values()))) if isinstance(value, SymNumber)]
+    if sizes or not any(torch._C._dispatch_has_kernel_for_dispatch_key(name, key) for key in _SHAPES_ALONE):
+        raise NO_FAKE_RULE(op=overload._schema.name, location=where())
+    with torch._C.DisableTorchFunction():
+        result = overload(*map(_on_meta, args), **{key: _on_meta(value) for key, value in kwargs.items()})
+    return _on_cpu(result)
+
+
+def _flat(values: Any) -> Iterator[Any]:
+    for value in values:
+        if type(value) in (list, tuple):
+            yield from _flat(value)
+        elif isinstance(value, TensorMeta):
+            yield from value.shape
+        else:
+            yield value
+
+
+def _on_meta(value: Any) -> Any:
+    if isinstance(value, TensorMeta):
+        return torch.empty_strided(
+            tuple(value.shape), tuple(value.strides), dtype=TORCH_DTYPES[value.dtype], device="meta"
+        )
+    return [_on_meta(item) for item in value] if type(value) in (list, tuple) else to_torch(value)
+
+
+def _on_cpu(value: Any) -> Any:
+    if type(value) in (list, tuple):
+        return type(value)(map(_on_cpu, value))
+    if not isinstance(value, torch.Tensor):
+        return value
+    meta = describe(value)
+    return TensorMeta(meta.shape, meta.dtype, CPU, None if meta.is_plain else tuple(meta.strides))
 
 
 def _as_metas(value: Any) -> Any:
@@ -163,32 +228,54 @@ _ALIAS: Final = re.compile(r"\((?:[a-z]\w*)!?(?:\s*->\s*\*)?\)")
 def _make_functional(operator: Operator, overload: OpOverload) -> None:
     """Gives a mutating operator its functional counterpart, which returns the written arguments after the results."""
     written = [index for index, argument in enumerate(operator.schema.arguments) if argument.is_mutated]
-    name = f"{operator.namespace}::{operator.name}_functional"
-    before, _, after = operator.text.partition("(")[2].rpartition(" -> ")
-    results = [part.strip() for part in after.strip("()").split(",") if part.strip()]
-    text = f"{name}({_ALIAS.sub('', before)} -> ({', '.join([*results, *['Tensor'] * len(written)])})"
+    name = f"{operator.namespace}::{operator.name}{_FUNCTIONAL}"
+    before = operator.text.partition("(")[2].rpartition(" -> ")[0]
+    schema = operator.schema
+    # A result that is a written argument (``Tensor(a!)``) is that argument; the others are computed.
+    same = [_argument_behind(result, schema) for result in schema.returns]
+    computed = [
+        result.type.base + ("[]" if result.type.is_list else "")
+        for result, index in zip(schema.returns, same, strict=True)
+        if index is None
+    ]
+    text = f"{name}({_ALIAS.sub('', before)} -> ({', '.join([*computed, *['Tensor'] * len(written)])})"
+
+    def without_written(produced: Any) -> list[Any]:
+        return [value for value, index in zip(_listed(produced), same, strict=True) if index is None]
 
     def kernel(*args: Any, **kwargs: Any) -> Any:
         given = list(args)
         for index in written:
             given[index] = given[index].clone()
-        return (*_listed(overload(*given, **kwargs)), *[given[index] for index in written])
+        return (*without_written(overload(*given, **kwargs)), *[given[index] for index in written])
 
     def fake(*args: Any, **kwargs: Any) -> Any:
-        return (*_listed(operator.fake(*args, **kwargs)), *[args[index].like() for index in written])
+        return (*without_written(operator.fake(*args, **kwargs)), *[args[index].like() for index in written])
 
     def lower(call: Callable[..., Any], write: Callable[..., None], *args: Any, **kwargs: Any) -> Any:
         produced = tuple(call(name, *args, **kwargs))
         count = len(produced) - len(written)
         for index, value in zip(written, produced[count:], strict=True):
             write(args[index], value)
-        if count == 0:
+        fresh = iter(produced[:count])
+        results = tuple([next(fresh) if index is None else args[index] for index in same])
+        if not results:
             return None
-        return produced[0] if count == 1 else produced[:count]
+        return results[0] if len(results) == 1 else results
 
     KERNELS[name] = kernel
     add_operator(Operator(text, fake, None))
     operator.lower = lower
+
+
+def _argument_behind(result: Any, schema: Schema) -> int | None:
+    """The written argument that a result is, by its alias set."""
+    if result.alias is None:
+        return None
+    for index, argument in enumerate(schema.arguments):
+        if argument.is_mutated and argument.alias.sets == result.alias.sets:
+            return index
+    return None
 
 
 def _listed(produced: Any) -> tuple[Any, ...]:

@@ -62,3 +62,17 @@ NODE_ASKED: Final = declare(
     hint="pass it to a tensor operator instead, or specialise it with int()",
     about="A symbolic size reached code of PyTorch that cannot be captured.",
 )
+GENERATOR: Final = declare(
+    "generator-of-its-own",
+    UnsupportedError,
+    "a random operator is given a torch.Generator, whose state a program could not carry",
+    hint="leave out generator=, so that the default generator is drawn from, or pass the random tensor as an input",
+    about="generator= of an operator that draws random numbers.",
+)
+OVERRIDES: Final = declare(
+    "torch-function-class",
+    UnsupportedError,
+    "{function} is given an object of class {name}, which overrides PyTorch's functions by __torch_function__",
+    hint="pass the tensor that it holds, and do in forward what the class does",
+    about="Classes that take part in PyTorch's override protocol and are no tensors.",
+)

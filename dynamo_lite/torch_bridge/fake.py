@@ -15,7 +15,7 @@ import torch
 from dynamo_lite.fake import FakeTensor
 from dynamo_lite.lowering.access import FAKE, register_access
 from dynamo_lite.torch_bridge.convert import TORCH_DTYPES, TorchSize, torch_device
-from dynamo_lite.torch_bridge.leaves import BY_ATTRIBUTE, BY_METHOD
+from dynamo_lite.torch_bridge.leaves import BY_ATTRIBUTE, BY_METHOD, SET_ATTRIBUTE
 
 
 class TorchFake(FakeTensor):
@@ -55,7 +55,7 @@ def _install(cls: type) -> None:
             setattr(cls, name, method)
     for name, getter in BY_ATTRIBUTE.items():
         if name not in own:
-            setattr(cls, name, property(getter))
+            setattr(cls, name, property(getter, SET_ATTRIBUTE.get(name)))
 
 
 _install(TorchFake)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import Any, Final, NoReturn
 
 import torch
+import torch.overrides
 import torch.utils.checkpoint
 from torch.autograd.function import Function, FunctionCtx
 
@@ -115,4 +116,40 @@ for _legacy in legacy.TYPES.values():
 
 for _name in ("manual_seed", "seed", "set_rng_state"):
     answers(getattr(torch, _name))(_seeding(f"torch.{_name}"))
-PATCHED.append((torch.utils.checkpoint, "checkpoint", _checkpoint))
+
+
+def _refuse_default(*args: Any) -> NoReturn:
+    raise CALL_REFUSED(
+        name="torch.set_default_dtype",
+        reason="changes what every later call without dtype= makes",
+        hint_text="pass dtype= where forward makes tensors",
+        location=where(),
+    )
+
+
+answers(torch.set_default_dtype, torch.set_default_tensor_type)(_refuse_default)
+
+
+# Profilers look at eager execution alone: a region that they name is nothing to a program.
+_REGION: Final = torch.autograd.profiler.record_function
+
+
+@answers(_REGION.__enter__)
+def _enter_region(self: Any) -> Any:
+    return self
+
+
+@answers(_REGION.__exit__)
+def _leave_region(self: Any, *exc: object) -> None:
+    return None
+
+
+PATCHED += [
+    (torch.utils.checkpoint, "checkpoint", _checkpoint),
+    (_REGION, "__enter__", _enter_region),
+    (_REGION, "__exit__", _leave_region),
+    *[
+        (torch.overrides, name, lambda *args: False)  # as the strict policy answers
+        for name in ("has_torch_function", "has_torch_function_unary", "has_torch_function_variadic")
+    ],
+]

@@ -14,12 +14,15 @@ import torch
 
 from dynamo_lite import dispatch
 from dynamo_lite.lowering import conversion, metadata
+from dynamo_lite.lowering.access import is_tensor
+from dynamo_lite.lowering.errors import where
 from dynamo_lite.lowering.leaf import TensorFunction
 from dynamo_lite.lowering.metadata import history
 from dynamo_lite.lowering.packets import lazy, python_lower
 from dynamo_lite.lowering.table import FUNCTIONS, GETTERS, METHODS, NN_FUNCTIONS, SETTERS
 from dynamo_lite.torch_bridge import legacy
 from dynamo_lite.torch_bridge.convert import TO_OURS, to_torch
+from dynamo_lite.torch_bridge.errors import OVERRIDES
 
 LEAVES: Final[dict[int, TensorFunction]] = {}
 """Tensor functions by the identity of PyTorch's callable."""
@@ -47,7 +50,11 @@ def bridged(inner: TensorFunction) -> TensorFunction:
                 break
         if kwargs:
             kwargs = {name: types[type(v)](v) if type(v) in types else v for name, v in kwargs.items()}
-        return inner.lower(args, kwargs)
+        try:
+            return inner.lower(args, kwargs)
+        except TypeError:
+            _refuse_overrides(inner.__qualname__, (*args, *kwargs.values()))
+            raise
 
     returned = getattr(torch.return_types, inner.__name__.rstrip("*"), None)
     if returned is not None:
@@ -59,6 +66,15 @@ def bridged(inner: TensorFunction) -> TensorFunction:
     return TensorFunction(
         inner.__qualname__, lambda args, kwargs: to_torch(lower(args, kwargs)), inner.__doc__
     )
+
+
+def _refuse_overrides(name: str, values: Iterable[Any]) -> None:
+    """Raises ``torch-function-class`` for an object that would have been asked to do the function's work."""
+    for value in values:
+        if type(value) in (list, tuple):
+            _refuse_overrides(name, value)
+        elif hasattr(type(value), "__torch_function__") and not is_tensor(value):
+            raise OVERRIDES(function=name, name=type(value).__name__, location=where())
 
 
 def _named(cls: Any, result: Any) -> Any:

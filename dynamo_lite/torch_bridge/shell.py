@@ -18,7 +18,7 @@ from dynamo_lite.lowering.modes import set_grad_enabled
 from dynamo_lite.torch_bridge.convert import TORCH_DTYPES
 from dynamo_lite.torch_bridge.errors import REACHED_DISPATCHER
 from dynamo_lite.torch_bridge.fake import TorchFake
-from dynamo_lite.torch_bridge.leaves import BY_ATTRIBUTE, BY_METHOD
+from dynamo_lite.torch_bridge.leaves import BY_ATTRIBUTE, BY_METHOD, SET_ATTRIBUTE
 
 _CONTAINERS: Final = frozenset({tuple, list, dict, slice})
 _ITERATORS: Final = frozenset({type(iter(())), type(iter([]))})  # of a tensor's rows
@@ -110,10 +110,12 @@ def _getter(name: str) -> property:
     def read(self: Any) -> Any:
         return wrap(getattr(self.__dict__["fake"], name))
 
+    setter = SET_ATTRIBUTE.get(name)
+    write = None if setter is None else lambda self, value: call(setter, (self, value), {})
     function = BY_ATTRIBUTE.get(name)
     if function is None or name in vars(TorchFake):
-        return property(read)
-    return property(lambda self: call(function, (self,), {}))
+        return property(read, write)
+    return property(lambda self: call(function, (self,), {}), write)
 
 
 _OWN: Final = frozenset(vars(Shell)) | {"__new__", "__init__"}

@@ -25,7 +25,7 @@ from fx_ir.meta import TensorMeta
 from fx_ir.node import OPS as NODE_OPS
 from fx_ir.node import Node
 from fx_ir.number_ops import BY_NAME
-from fx_ir.ops.registry import OPS
+from fx_ir.ops.registry import look_up
 from fx_ir.provenance import Assumption, AssumptionKind, Became, Effect, EffectKind
 from fx_ir.signature import (
     ConstantArgument,
@@ -218,7 +218,7 @@ class Decoder:
         elif name in BY_NAME:
             return BY_NAME[name].function
         else:
-            found = OPS.get(name)
+            found = look_up(name)
         if found is None:
             raise ARCHIVE_OPERATOR(name=name)
         return found

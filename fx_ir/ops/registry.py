@@ -320,6 +320,20 @@ def find(name: str) -> Operator:
     return OPS[name.removesuffix(".default")]
 
 
+RESOLVERS: Final[list[Callable[[str], Operator | None]]] = []
+"""Asked for operators that the table lacks: libraries that users register operators with answer here."""
+
+
+def look_up(name: str) -> Operator | None:
+    """The operator of a qualified name as files write it, declared now if a library knows it; None otherwise."""
+    found = OPS.get(name)
+    for resolve in RESOLVERS if found is None else ():
+        found = resolve(name)
+        if found is not None:
+            break
+    return found
+
+
 def infer(operator: Operator, args: tuple[Any, ...], kwargs: Mapping[str, Any], grad: bool = False) -> Any:
     """Applies the fake rule; with ``grad`` floating results require grad if a floating argument does."""
     result = operator.fake(*args, **kwargs)

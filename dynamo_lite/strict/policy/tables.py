@@ -9,6 +9,7 @@ from __future__ import annotations
 import builtins
 import math
 import operator
+import os
 from collections.abc import Callable
 from types import BuiltinFunctionType, CellType, CodeType, FunctionType, GeneratorType, ModuleType
 from typing import Any, Final
@@ -73,9 +74,12 @@ LOGGING_SKIPPED: Final = frozenset(
 
 # --- files whose functions are called natively, so that the tables above see them before anything runs
 
-OPAQUE_FILES: Final = (
-    "/random.py", "/uuid.py", "/secrets.py", "/subprocess.py", "/threading.py", "/socket.py", "/tempfile.py",
-    "/shutil.py", "/logging/__init__.py", "/warnings.py",
+OPAQUE_FILES: Final = frozenset(
+    os.path.join(os.path.dirname(os.__file__), *name.split("/"))
+    for name in (
+        "random.py", "uuid.py", "secrets.py", "subprocess.py", "threading.py", "socket.py", "tempfile.py", "shutil.py",
+        "logging/__init__.py", "warnings.py",
+    )
 )  # fmt: skip
 
 

@@ -132,7 +132,7 @@ class TracePolicy(NullPolicy):
 
     def opaque(self, code: CodeType) -> bool:
         file = code.co_filename
-        if places.is_opaque(code) or file.endswith(tables.OPAQUE_FILES):
+        if places.is_opaque(code) or file in tables.OPAQUE_FILES:
             return True
         return file.endswith(("/os.py", "<frozen os>")) and code.co_qualname.startswith("_Environ.")
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -90,7 +93,51 @@ def types(self: Any, x: Any) -> Any:
     return x.type(torch.DoubleTensor), x.type("torch.LongTensor"), x.type(torch.float16), *named
 
 
+# --- operators of torch.library.Library
+
+LIBRARY = torch.library.Library("dynamo_lite_eco", "FRAGMENT")
+LIBRARY.define("twice(Tensor x, int k=2) -> Tensor")
+LIBRARY.impl("twice", lambda x, k=2: x * k, "CPU")
+torch.library.register_fake("dynamo_lite_eco::twice", lambda x, k=2: torch.empty_like(x), lib=LIBRARY)
+LIBRARY.define("composed(Tensor x) -> Tensor")
+LIBRARY.impl("composed", lambda x: x.sin() + 1, "CompositeImplicitAutograd")
+LIBRARY.define("shaped(Tensor x) -> Tensor")
+LIBRARY.impl("shaped", lambda x: x.new_empty(x.shape[0]), "Meta")
+LIBRARY.impl("shaped", lambda x: x.sum(1), "CPU")
+LIBRARY.define("scale(Tensor(a!) x, float by) -> (Tensor(a!), Tensor)")
+LIBRARY.impl("scale", lambda x, by: (x.mul_(by), x.sum()), "CPU")
+torch.library.register_fake("dynamo_lite_eco::scale", lambda x, by: (x, x.new_empty(())), lib=LIBRARY)
+OPS = torch.ops.dynamo_lite_eco
+
+
+def defined(self: Any, x: Any) -> Any:
+    return OPS.twice(x, 3) + OPS.twice.default(x), OPS.composed(x), OPS.shaped(x)
+
+
+def scaled(self: Any, x: Any) -> Any:
+    y = x.clone()
+    same, total = OPS.scale(y, 2.0)
+    return y + same, total
+
+
+# --- regions, initialisers, hooks
+
+
+def regions(self: Any, x: Any) -> Any:
+    with torch.profiler.record_function("region"):
+        return x + 1
+
+
+def initialised(self: Any, x: Any) -> Any:
+    w, v, c = torch.empty(4, 4), torch.empty(4, 4), torch.empty(4)
+    nn.init.normal_(w)
+    nn.init.xavier_uniform_(v)
+    nn.init.constant_(c, 2.0)
+    return x @ w @ v + c
+
+
 PROGRAMS = (
+    defined, scaled, regions, initialised,
     lower_precision, half_precision, widened, networks, nested, decorated, written_out,
     of_numbers, of_sizes, of_places, types,
 )  # fmt: skip
@@ -128,6 +175,48 @@ def hidden_casts(self: Any, x: Any) -> Any:
         return torch.einsum("ij,kj->ik", x, x)
 
 
+def forked(self: Any, x: Any) -> Any:
+    with torch.random.fork_rng():
+        y = torch.rand(4) + x
+    return y, torch.rand(4)
+
+
+def another_default(self: Any, x: Any) -> Any:
+    torch.set_default_dtype(torch.float64)
+    try:
+        return x + torch.ones(4)
+    finally:
+        torch.set_default_dtype(torch.float32)
+
+
+def another_generator(self: Any, x: Any) -> Any:
+    return torch.rand(4, generator=torch.Generator()) + x
+
+
+def data_assigned(self: Any, x: Any) -> Any:
+    y = torch.zeros(3, 4)
+    y.data = x
+    return y
+
+
+def quantised(self: Any, x: Any) -> Any:
+    return torch.quantize_per_tensor(x, 0.1, 0, torch.qint8).dequantize()
+
+
+def sparse(self: Any, x: Any) -> Any:
+    return x.to_sparse().to_dense()
+
+
+class Overriding:
+    @classmethod
+    def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        return 5
+
+
+def overridden(self: Any, x: Any) -> Any:
+    return x + torch.add(Overriding(), 1)  # type: ignore[call-overload]
+
+
 def parameter_made(self: Any, x: Any) -> Any:
     return nn.Linear(4, 4)(x)
 
@@ -138,6 +227,13 @@ def parameter_made(self: Any, x: Any) -> Any:
     [
         (hidden_casts, "einsum"),
         (parameter_made, ""),
+        (forked, "set_rng_state"),
+        (another_default, "set_default_dtype"),
+        (another_generator, "torch.Generator"),
+        (data_assigned, ".data"),
+        (quantised, "qint8"),
+        (sparse, "to_sparse"),
+        (overridden, "Overriding"),
     ],
     ids=lambda value: str(getattr(value, "__name__", "")),
 )
@@ -154,3 +250,40 @@ def test_refused(forward: Any, words: str, strict: bool) -> None:
 def test_autocast_around_export_is_refused(strict: bool) -> None:
     with torch.autocast(**CPU16), pytest.raises(dl.UnsupportedError, match="autocast"):
         dl.export(nn.Linear(4, 4), (torch.randn(3, 4),), strict=strict)
+
+
+FRESH = """
+import sys, torch
+if "registered" in sys.argv:
+    @torch.library.custom_op("dynamo_lite_fresh::sine", mutates_args=())
+    def sine(x: torch.Tensor) -> torch.Tensor: return x.sin()
+    sine.register_fake(lambda x: torch.empty_like(x))
+    @torch.library.custom_op("dynamo_lite_fresh::fill", mutates_args=("x",))
+    def fill(x: torch.Tensor, v: float) -> None: x.fill_(v)
+import dynamo_lite as dl
+if "write" in sys.argv:
+    class Model(torch.nn.Module):
+        def forward(self, x):
+            y = x.clone()
+            fill(y, 3.0)
+            return sine(x) + y
+    dl.save(dl.export(Model(), (torch.ones(3),), strict=True), sys.argv[1])
+else:
+    try:
+        print(dl.load(sys.argv[1]).module()(torch.zeros(3)).tolist())
+    except dl.InputError as error:
+        print(error)
+"""
+
+
+def test_custom_operators_in_a_fresh_process(tmp_path: Path) -> None:
+    """A file names them: a process that has registered them runs it, another is told which it lacks."""
+
+    def python(*arguments: str) -> str:
+        command = [sys.executable, "-c", FRESH, str(tmp_path / "program.dlp"), *arguments]
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+    python("registered", "write")
+    assert python("registered").strip() == "[3.0, 3.0, 3.0]"
+    found = python()
+    assert "archive-unknown-operator" in found and "dynamo_lite_fresh::fill" in found
