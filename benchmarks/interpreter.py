@@ -1,7 +1,8 @@
 """How much slower than CPython the interpreter runs plain Python, both timed in one process.
 
 ``python -m benchmarks.interpreter`` prints a table: CPython's time, the interpreter's (medians of processor time, warm), the first
-interpreted run (with decoding), the ratio, and the geometric mean of the ratios.
+interpreted run (with decoding), the ratio, and the geometric mean of the ratios. Where PyTorch and transformers are installed, a forward of theirs
+over stubs of tensors is one of the programs.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import statistics
 import sys
 import time
 from collections.abc import Callable
+from importlib.util import find_spec
 from typing import Any
 
 from benchmarks.interpreter_programs import PROGRAMS
@@ -38,6 +40,15 @@ def measure(fn: Callable[[int], Any], size: int, repeats: int) -> tuple[float, f
     return native, first, interpreted
 
 
+def programs() -> dict[str, tuple[Callable[[int], Any], int]]:
+    """The programs; with a forward of transformers where that is installed."""
+    if not (find_spec("torch") and find_spec("transformers")):
+        return PROGRAMS
+    from benchmarks.interpreter_transformers import forward
+
+    return {**PROGRAMS, "transformers": (forward(), 2)}
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", help="programs to run (all)")
@@ -45,7 +56,7 @@ def main() -> int:
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     rows = {}
-    for name, (fn, size) in PROGRAMS.items():
+    for name, (fn, size) in programs().items():
         if options.names and name not in options.names:
             continue
         native, first, interpreted = measure(fn, size, options.repeats)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from types import GenericAlias
 from typing import Any, Final
 
@@ -50,12 +49,9 @@ def get_item(frame: Frame, obj: Any, key: Any) -> Frame | None:
         return start(frame, _missing(frame, obj, key))
     if key_needs_routine(frame, kind, key):
         return start(frame, _with_index(frame, obj, key))
-    if policy is None:
-        value = obj[key]
-    elif kind in _SEQUENCES:
-        value = policy.load_item(obj, key, obj[key])
-    else:
-        value = policy.load_item(obj, key, policy.operate(operator.getitem, obj, key))
+    value = obj[key]
+    if policy is not None:
+        value = policy.load_item(obj, key, value)
     frame.stack.append(value)
     return None
 
@@ -145,10 +141,7 @@ def set_item(frame: Frame, obj: Any, key: Any, value: Any) -> Frame | None:
         return start(frame, _set_with_index(frame, obj, key, value), dropped)
     if kind is list and type(key) is slice and slot(frame, type(value), "__iter__") is not None:
         return start(frame, _set_slice(frame, obj, key, value), dropped)
-    if frame.policy is None:
-        obj[key] = value
-    else:
-        frame.policy.operate(_setitem, obj, key, value)
+    obj[key] = value
     return None
 
 
@@ -194,10 +187,7 @@ def delete_item(frame: Frame, obj: Any, key: Any) -> Frame | None:
         frame.policy.before_write("item", obj, key)
     if key_needs_routine(frame, kind, key):
         return start(frame, _delete_with_index(frame, obj, key), dropped)
-    if frame.policy is None:
-        del obj[key]
-    else:
-        frame.policy.operate(operator.delitem, obj, key)
+    del obj[key]
     return None
 
 
@@ -222,9 +212,7 @@ def contains_value(frame: Frame, container: Any, value: Any) -> Frame | None:
         return None
     routine = contains_routine(frame, container, value)
     if routine is None:
-        frame.stack.append(
-            value in container if policy is None else policy.operate(operator.contains, container, value)
-        )
+        frame.stack.append(value in container)
         return None
     return start(frame, routine)
 

@@ -113,7 +113,10 @@ def unwind(frame: Frame, error: BaseException, again: bool = False) -> Frame:
 
     ``again``: a re-raise, for which this frame is in the traceback already.
     """
-    tb = user_traceback(get_traceback(error))
+    tb = get_traceback(error)
+    # a re-raised one was cleaned before: only what has come in front of it is looked at
+    if tb is not None and not (again and not tb.tb_frame.f_code.co_filename.startswith(MACHINE_FILES)):
+        tb = user_traceback(tb)
     refused = frame.policy is not None and isinstance(error, frame.policy.uncatchable)
     current: Frame | None = frame
     while current is not None:

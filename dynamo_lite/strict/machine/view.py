@@ -136,16 +136,12 @@ def _host_frame() -> Any:
     return outermost.f_back if outermost is not None else None
 
 
-# not a WeakValueDictionary: that is Python code, which would run while C code is watched
-_VIEWS: Final[dict[int, weakref.ref[FrameView]]] = {}
+_VIEWS: Final[weakref.WeakValueDictionary[int, FrameView]] = weakref.WeakValueDictionary()
 
 
 def view_of(frame: Frame) -> FrameView:
     """The view of a frame: the same one while somebody holds it."""
-    key = id(frame)
-    found = _VIEWS.get(key)
-    view = None if found is None else found()
+    view = _VIEWS.get(id(frame))
     if view is None or view.frame is not frame:
-        view = FrameView(frame)
-        _VIEWS[key] = weakref.ref(view, lambda dead: _VIEWS.pop(key) if _VIEWS.get(key) is dead else None)
+        view = _VIEWS[id(frame)] = FrameView(frame)
     return view
