@@ -12,6 +12,7 @@ from dynamo_lite.strict import builtins as replacements
 from dynamo_lite.strict.machine import table
 from dynamo_lite.strict.machine.current import exchange, peek
 from dynamo_lite.strict.machine.frame import NULL, Frame, Machine
+from dynamo_lite.strict.machine.host import HOST
 from dynamo_lite.strict.machine.policy import Policy
 from dynamo_lite.strict.machine.run import execute, get_traceback, set_traceback, user_traceback
 from dynamo_lite.strict.machine.slots import classes_changed
@@ -37,6 +38,7 @@ def run_traced(policy: Policy, fn: Callable[..., Any], args: tuple[Any, ...], kw
         sys.setrecursionlimit(limit)
         exchange(before)
         classes_changed()
+        HOST.release()
 
 
 def _frames() -> list[Frame]:

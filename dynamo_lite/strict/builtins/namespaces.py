@@ -267,7 +267,7 @@ def setrecursionlimit(frame: Frame, args: tuple[Any, ...], kwargs: Kwargs) -> Fr
     return None
 
 
-@replaces(warnings.warn)
+@replaces(warnings.warn, needed=lambda frame, *args, **kwargs: frame.policy is None)
 def warn(
     frame: Frame, message: Any, category: Any = None, stacklevel: int = 1, source: Any = None, **rest: Any
 ) -> Routine:

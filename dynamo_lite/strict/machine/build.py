@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from operator import setitem
 from typing import Any
 
 from dynamo_lite.strict.machine.calls import describe
@@ -31,11 +33,16 @@ def build_list(frame: Frame, stack: list[Any], count: int) -> None:
         stack.append([])
 
 
+def operate(frame: Frame, fn: Callable[..., Any], *operands: Any) -> Any:
+    """``fn(*operands)``, by the policy where there is one: C may ask the operands for a hash, or compare them."""
+    return fn(*operands) if frame.policy is None else frame.policy.operate(fn, *operands)
+
+
 def build_set(frame: Frame, stack: list[Any], count: int) -> None:
-    value = set()
+    value: set[Any] = set()
     if count:
         for item in stack[-count:]:
-            value.add(item)
+            operate(frame, value.add, item)
         del stack[-count:]
     stack.append(value)
 
@@ -44,11 +51,15 @@ def build_map(frame: Frame, stack: list[Any], count: int) -> None:
     if count:
         flat = stack[-2 * count :]
         del stack[-2 * count :]
-        stack.append({flat[i]: flat[i + 1] for i in range(0, 2 * count, 2)})
+        stack.append(operate(frame, _pairs, flat))
     else:
         stack.append({})
     if frame.policy is not None:
         frame.policy.made(stack[-1])
+
+
+def _pairs(flat: list[Any]) -> dict[Any, Any]:
+    return {flat[i]: flat[i + 1] for i in range(0, len(flat), 2)}
 
 
 def build_const_key_map(frame: Frame, stack: list[Any], count: int) -> None:
@@ -84,13 +95,13 @@ def list_append(frame: Frame, stack: list[Any], depth: int) -> None:
 
 def set_add(frame: Frame, stack: list[Any], depth: int) -> None:
     value = stack.pop()
-    stack[-depth].add(value)
+    operate(frame, stack[-depth].add, value)
 
 
 def map_add(frame: Frame, stack: list[Any], depth: int) -> None:
     value = stack.pop()
     key = stack.pop()
-    stack[-depth][key] = value
+    operate(frame, setitem, stack[-depth], key, value)
 
 
 def list_extend(frame: Frame, stack: list[Any], depth: int) -> Frame | None:
@@ -117,7 +128,7 @@ def set_update(frame: Frame, stack: list[Any], depth: int) -> Frame | None:
     value = stack.pop()
     target = stack[-depth]
     if type(value) in (list, tuple, set, frozenset):
-        target.update(value)
+        operate(frame, target.update, value)
         return None
     return start(frame, _update(frame, target, value), dropped)
 
@@ -130,7 +141,7 @@ def dict_update(frame: Frame, stack: list[Any], depth: int) -> Frame | None:
     value = stack.pop()
     target = stack[-depth]
     if type(value) is dict:
-        target.update(value)
+        operate(frame, target.update, value)
         return None
     return start(frame, _update_mapping(frame, target, value), dropped)
 

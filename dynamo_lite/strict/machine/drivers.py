@@ -14,6 +14,7 @@ from typing import Any, Final
 from dynamo_lite.strict.machine.current import current_machine
 from dynamo_lite.strict.machine.frame import Frame, GeneratorFrame, Handled
 from dynamo_lite.strict.machine.generators import attach, throw_into
+from dynamo_lite.strict.machine.host import HOST
 from dynamo_lite.strict.machine.run import get_traceback, run, user_traceback
 
 CO_GENERATOR: Final = 0x20
@@ -49,21 +50,27 @@ def resume_throw(frame: GeneratorFrame, error: BaseException) -> Any:
     assert outer is not None
     machine = leave.machine
     machine.frame = frame
+    observed = None if machine.policy is None else HOST.pause()
     try:
         following = throw_into(frame, error)
         return run(following)
     finally:
         machine.frame = outer
+        if machine.policy is not None:
+            HOST.end(observed)
 
 
 def _run(frame: Frame, leave: Frame) -> Any:
     machine = leave.machine
     outer = leave.back
     assert outer is not None
+    observed = None if machine.policy is None else HOST.pause()
     try:
         return run(frame)
     finally:
         machine.frame = outer
+        if machine.policy is not None:
+            HOST.end(observed)
 
 
 def _driver(frame: GeneratorFrame) -> Any:

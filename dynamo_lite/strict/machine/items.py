@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from types import GenericAlias
 from typing import Any, Final
 
@@ -49,9 +50,12 @@ def get_item(frame: Frame, obj: Any, key: Any) -> Frame | None:
         return start(frame, _missing(frame, obj, key))
     if key_needs_routine(frame, kind, key):
         return start(frame, _with_index(frame, obj, key))
-    value = obj[key]
-    if policy is not None:
-        value = policy.load_item(obj, key, value)
+    if policy is None:
+        value = obj[key]
+    elif kind in _SEQUENCES:
+        value = policy.load_item(obj, key, obj[key])
+    else:
+        value = policy.load_item(obj, key, policy.operate(operator.getitem, obj, key))
     frame.stack.append(value)
     return None
 
@@ -141,7 +145,10 @@ def set_item(frame: Frame, obj: Any, key: Any, value: Any) -> Frame | None:
         return start(frame, _set_with_index(frame, obj, key, value), dropped)
     if kind is list and type(key) is slice and slot(frame, type(value), "__iter__") is not None:
         return start(frame, _set_slice(frame, obj, key, value), dropped)
-    obj[key] = value
+    if frame.policy is None:
+        obj[key] = value
+    else:
+        frame.policy.operate(_setitem, obj, key, value)
     return None
 
 
@@ -187,7 +194,10 @@ def delete_item(frame: Frame, obj: Any, key: Any) -> Frame | None:
         frame.policy.before_write("item", obj, key)
     if key_needs_routine(frame, kind, key):
         return start(frame, _delete_with_index(frame, obj, key), dropped)
-    del obj[key]
+    if frame.policy is None:
+        del obj[key]
+    else:
+        frame.policy.operate(operator.delitem, obj, key)
     return None
 
 
@@ -212,7 +222,9 @@ def contains_value(frame: Frame, container: Any, value: Any) -> Frame | None:
         return None
     routine = contains_routine(frame, container, value)
     if routine is None:
-        frame.stack.append(value in container)
+        frame.stack.append(
+            value in container if policy is None else policy.operate(operator.contains, container, value)
+        )
         return None
     return start(frame, routine)
 

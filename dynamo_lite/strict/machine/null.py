@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from dynamo_lite.strict.machine.code import is_own
 from dynamo_lite.strict.machine.frame import Frame
+from dynamo_lite.strict.machine.host import Observer
 from dynamo_lite.strict.machine.operators import NATIVE_BINARY, NATIVE_COMPARE, NATIVE_UNARY
 
 _BINARY: Final[dict[str, Callable[[Any, Any], Any]]] = NATIVE_BINARY
@@ -21,6 +22,10 @@ class NullPolicy:
 
     special_types: Collection[type] = frozenset()
     uncatchable: tuple[type[BaseException], ...] = ()
+    observer: Observer | None = None
+
+    def operate(self, fn: Callable[..., Any], *operands: Any) -> Any:
+        return fn(*operands)
 
     def opaque(self, code: CodeType) -> bool:
         return is_own(code)

@@ -71,7 +71,11 @@ def binary(frame: Frame, symbol: str, left: Any, right: Any) -> Frame | None:
     other_method = slot(frame, other, reflected)
     own = None if in_place is None else slot(frame, kind, in_place)
     if method is None and other_method is None and own is None:
-        frame.stack.append(_NATIVE[symbol](left, right))
+        frame.stack.append(
+            _NATIVE[symbol](left, right)
+            if frame.policy is None
+            else frame.policy.operate(_NATIVE[symbol], left, right)
+        )
         return None
     if (
         own is None
@@ -217,7 +221,9 @@ def compare_values(frame: Frame, symbol: str, left: Any, right: Any) -> Frame | 
         and not compares_in_python(frame, kind, forward)
         and not compares_in_python(frame, other, reflected)
     ):
-        frame.stack.append(native(left, right))
+        frame.stack.append(
+            native(left, right) if frame.policy is None else frame.policy.operate(native, left, right)
+        )
         return None
     return start(frame, compare_protocol(frame, symbol, left, right))
 

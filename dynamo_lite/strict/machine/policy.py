@@ -7,11 +7,12 @@ UnsupportedError to refuse; the error then leaves the run at once and user code 
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from types import CodeType
 from typing import Any, Protocol, runtime_checkable
 
 from dynamo_lite.strict.machine.frame import Frame
+from dynamo_lite.strict.machine.host import Observer
 
 
 @runtime_checkable
@@ -23,6 +24,12 @@ class Policy(Protocol):
 
     uncatchable: tuple[type[BaseException], ...]
     """Exceptions that no handler of the user's, not even ``finally``, gets to see: refusals end the run."""
+
+    observer: Observer | None
+    """Is told of Python functions that C code begins while it works for the machine; None: nobody wants to know."""
+
+    def operate(self, fn: Callable[..., Any], *operands: Any) -> Any:
+        """``fn(*operands)``, an operation of C code that may ask slots of the operands or of what they hold."""
 
     def made(self, value: Any) -> None:
         """A dict or a class instance was made by an instruction: it is fresh."""

@@ -12,6 +12,7 @@ from itertools import repeat
 from typing import Any
 
 from dynamo_lite.strict.machine.frame import Frame
+from dynamo_lite.strict.machine.host import HOST
 
 Request = tuple[Any, tuple[Any, ...], dict[str, Any] | None]
 Routine = Generator[Request, Any, Any]
@@ -60,6 +61,8 @@ def advance(frame: Frame, value: Any, error: BaseException | None, starter: Fram
     stack = frame.stack
     invoke = INVOKE[0]
     while True:
+        observer = None if frame.policy is None else frame.policy.observer
+        before = None if observer is None else HOST.begin(observer)
         try:
             fn, args, kwargs = routine.send(value) if error is None else routine.throw(error)
         except StopIteration as stop:
@@ -72,6 +75,10 @@ def advance(frame: Frame, value: Any, error: BaseException | None, starter: Fram
                 raise
         else:
             wrapped = None
+        finally:
+            if observer is not None:
+                HOST.end(before)
+                observer.check()
         if wrapped is not None:
             raise wrapped
         error = None

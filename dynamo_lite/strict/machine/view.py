@@ -136,12 +136,16 @@ def _host_frame() -> Any:
     return outermost.f_back if outermost is not None else None
 
 
-_VIEWS: Final[weakref.WeakValueDictionary[int, FrameView]] = weakref.WeakValueDictionary()
+# not a WeakValueDictionary: that is Python code, which would run while C code is watched
+_VIEWS: Final[dict[int, weakref.ref[FrameView]]] = {}
 
 
 def view_of(frame: Frame) -> FrameView:
     """The view of a frame: the same one while somebody holds it."""
-    view = _VIEWS.get(id(frame))
+    key = id(frame)
+    found = _VIEWS.get(key)
+    view = None if found is None else found()
     if view is None or view.frame is not frame:
-        view = _VIEWS[id(frame)] = FrameView(frame)
+        view = FrameView(frame)
+        _VIEWS[key] = weakref.ref(view, lambda dead: _VIEWS.pop(key) if _VIEWS.get(key) is dead else None)
     return view
