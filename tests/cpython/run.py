@@ -1,12 +1,14 @@
 """CPython's own tests under ``dl.interpret``.
 
 ``python -m tests.cpython.run MODULE…`` runs modules of the installed ``test`` package twice in processes of their own, natively
-and with every test method interpreted, and prints how many tests that pass natively pass interpreted too.
+and with every test method interpreted, and prints how many tests that pass natively pass interpreted too. Each example of a
+doctest counts as a test.
 """
 
 from __future__ import annotations
 
 import argparse
+import doctest
 import importlib
 import importlib.util
 import io
@@ -26,6 +28,7 @@ from typing import Any, Final
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 SECONDS: Final = 10
+EXAMPLES: Final = "its examples count"
 
 FIRST_TEN: Final = (
     "grammar", "scope", "generators", "with", "except_star", "patma", "descr", "class", "listcomps", "named_expressions",
@@ -60,11 +63,13 @@ class _Result(unittest.TestResult):
         self.outcome = outcome
         self.path = path
         self.begun = 0.0
+        self.running = ""
 
     def startTest(self, test: unittest.TestCase) -> None:
         super().startTest(test)
         self.outcome.results[test.id()] = "ok"
         self.begun = time.perf_counter()
+        self.running = test.id()
         self.save(test.id())
         signal.setitimer(signal.ITIMER_REAL, SECONDS)
 
@@ -78,7 +83,15 @@ class _Result(unittest.TestResult):
         data = {"results": {**self.outcome.results, running: "crash"}, "seconds": self.outcome.seconds}
         Path(self.path).write_text(json.dumps(data))
 
+    def example(self, number: int, what: str) -> None:
+        """What came of an example of the docstring that is running; the docstring itself no longer counts."""
+        docstring = self.running
+        self.outcome.results[docstring] = EXAMPLES
+        self.outcome.results[f"{docstring}[{number}]"] = what
+
     def _bad(self, test: unittest.TestCase, err: Any) -> None:
+        if self.outcome.results.get(test.id()) == EXAMPLES:
+            return
         text = f"{err[0].__name__}: {err[1]}".strip().splitlines()
         self.outcome.results[test.id().split(" ")[0]] = (text or ["?"])[0][:200]
         if os.environ.get("TRACE"):
@@ -101,6 +114,24 @@ class _Result(unittest.TestResult):
 
     def addUnexpectedSuccess(self, test: unittest.TestCase) -> None:
         self.outcome.results[test.id()] = "unexpected success"
+
+
+def _record_examples(result: _Result) -> None:
+    """Has doctest's runner report each example to ``result``."""
+
+    class Runner(doctest.DocTestRunner):
+        def report_success(self, out: Any, test: Any, example: Any, got: str) -> None:
+            result.example(test.examples.index(example), "ok")
+
+        def report_failure(self, out: Any, test: Any, example: Any, got: str) -> None:
+            super().report_failure(out, test, example, got)
+            result.example(test.examples.index(example), f"got {got.strip()[:160]!r}")
+
+        def report_unexpected_exception(self, out: Any, test: Any, example: Any, exc_info: Any) -> None:
+            super().report_unexpected_exception(out, test, example, exc_info)
+            result.example(test.examples.index(example), f"{exc_info[0].__name__}: {exc_info[1]}"[:160])
+
+    doctest.DocTestRunner = Runner  # type: ignore[misc]
 
 
 def _alarm(signum: int, frame: FrameType | None) -> None:
@@ -127,9 +158,10 @@ def run_here(module: str, interpreted: bool, wanted: list[str], skip: set[str], 
     signal.signal(signal.SIGALRM, _alarm)
     outcome = Outcome()
     result = _Result(outcome, path)
+    _record_examples(result)
     loaded = importlib.import_module(f"test.test_{module}")
     tests = _flatten(unittest.defaultTestLoader.loadTestsFromModule(loaded))
-    tests = [test for test in tests if test.id() not in skip and "doctest" not in type(test).__module__]
+    tests = [test for test in tests if test.id() not in skip]
     if wanted:
         tests = [test for test in tests if any(each in test.id() for each in wanted)]
     os.chdir(tempfile.mkdtemp())

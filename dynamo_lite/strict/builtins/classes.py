@@ -17,7 +17,7 @@ from dynamo_lite.strict.machine.frame import NULL, Frame, cell_value, new_frame
 from dynamo_lite.strict.machine.routine import Routine, start
 from dynamo_lite.strict.machine.slots import MISSING, classes_changed, dict_of, lookup, mro_of, slot
 from dynamo_lite.strict.machine.special import bound_call
-from dynamo_lite.strict.machine.view import user_frame
+from dynamo_lite.strict.machine.view import FrameView, user_frame
 
 
 @replaces(builtins.__build_class__)
@@ -255,7 +255,8 @@ def type_(frame: Frame, args: tuple[Any, ...], kwargs: Kwargs) -> Frame | None:
         policy = frame.policy
         if policy is not None and type(args[0]) in policy.special_types:
             return native(frame, type, args, None)
-        frame.stack.append(type(args[0]))
+        kind = type(args[0])
+        frame.stack.append(types.FrameType if kind is FrameView else kind)
         return None
     return start(frame, _type_call(args, kwargs or {}))
 

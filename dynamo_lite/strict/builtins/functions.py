@@ -5,11 +5,13 @@ from __future__ import annotations
 import builtins
 import functools
 import operator
+import sys
 import types
 from typing import Any, Final
 
 from dynamo_lite.strict.builtins.registry import replaces, replaces_directly
-from dynamo_lite.strict.machine.calls import Kwargs, native
+from dynamo_lite.strict.machine.calls import CALLERS, Kwargs, native
+from dynamo_lite.strict.machine.current import current_machine
 from dynamo_lite.strict.machine.drivers import suspended
 from dynamo_lite.strict.machine.frame import Frame
 from dynamo_lite.strict.machine.generators import NO_DEFAULT, resume_next
@@ -24,6 +26,7 @@ from dynamo_lite.strict.machine.iteration import (
 )
 from dynamo_lite.strict.machine.operators import binary_protocol, compare_protocol, compares_in_python
 from dynamo_lite.strict.machine.routine import Routine, call, start
+from dynamo_lite.strict.machine.run import execute
 from dynamo_lite.strict.machine.slots import lookup, mro_of, slot
 from dynamo_lite.strict.machine.special import bound_call, special_call
 from dynamo_lite.strict.machine.truth import index, length, truth
@@ -300,55 +303,77 @@ _REVERSE_BY_INDEX: Final = not _takes("")
 
 
 def sort_items(frame: Frame, items: list[Any], key: Any, reverse: Any) -> Routine:
-    """A stable merge sort that compares as ``list.sort`` does: with ``<`` alone. C does it where no slot is interpreted."""
+    """Sorts in place. C does it, with stand-ins where comparing is interpreted: then ``<`` is asked in C's own order."""
     if _REVERSE_BY_INDEX:
         reverse = yield from index(frame, reverse)
     backwards = yield from truth(frame, reverse)
-    keys = items
+    keys, modified = items, False
     if key is not None:
-        keys = []
-        for item in items:
-            keys.append((yield call(key, item)))
-    if not any(
+        taken, keys = list(items), []
+        items.clear()
+        try:
+            for item in taken:
+                keys.append((yield call(key, item)))
+        finally:
+            modified = sys.getsizeof(items) != _EMPTY
+            items[:] = taken
+    interpreted = any(
         compares_in_python(frame, type(each), "__lt__") or compares_in_python(frame, type(each), "__gt__")
         for each in keys
-    ):
-        if key is None:
-            return sorted(items, reverse=backwards)
-        order = sorted(range(len(items)), key=keys.__getitem__, reverse=backwards)
-        return [items[position] for position in order]
-    order = list(range(len(items)))
-    if backwards:
-        order.reverse()
-    order = yield from _merge_sort(frame, order, keys)
-    if backwards:
-        order.reverse()
-    return [items[position] for position in order]
+    )
+    if key is None and not interpreted:
+        items.sort(reverse=backwards)
+    else:
+        # C takes the keys in order, and drops them before it looks whether the list was changed
+        waiting = [_Ordered(each) for each in keys] if interpreted else keys
+        del keys
+        waiting.reverse()
+        items.sort(key=lambda item: waiting.pop(), reverse=backwards)
+    if modified:
+        raise ValueError("list modified during sort")
 
 
-def _merge_sort(frame: Frame, order: list[int], keys: list[Any]) -> Routine:
-    if len(order) < 2:
-        return order
-    half = len(order) // 2
-    left = yield from _merge_sort(frame, order[:half], keys)
-    right = yield from _merge_sort(frame, order[half:], keys)
-    merged: list[int] = []
-    i = j = 0
-    while i < len(left) and j < len(right):
-        smaller = yield from compare_protocol(frame, "<", keys[right[j]], keys[left[i]])
-        if (yield from truth(frame, smaller)):
-            merged.append(right[j])
-            j += 1
-        else:
-            merged.append(left[i])
-            i += 1
-    return merged + left[i:] + right[j:]
+# a list that was never appended to; one that was keeps room
+_EMPTY: Final = sys.getsizeof([])
+
+
+class _Ordered:
+    """A sort key that C compares: ``<`` of the program's objects, interpreted in a run of its own."""
+
+    __slots__ = ("key",)
+
+    def __init__(self, key: Any) -> None:
+        self.key = key
+
+    def __lt__(self, other: _Ordered) -> bool:
+        return execute(current_machine(), _LESS, (self.key, other.key), None)  # type: ignore[no-any-return]
+
+
+class _Less:
+    """Stands for ``bool(left < right)``."""
+
+    __slots__ = ()
+
+
+_LESS: Final = _Less()
+
+
+def _less(frame: Frame, left: Any, right: Any) -> Routine:
+    return (yield from truth(frame, (yield from compare_protocol(frame, "<", left, right))))
+
+
+def _call_less(frame: Frame, fn: Any, args: tuple[Any, ...], kwargs: Any) -> Frame | None:
+    return start(frame, _less(frame, *args))
+
+
+CALLERS[id(_Less)] = _call_less
 
 
 @replaces(builtins.sorted)
 def sorted_(frame: Frame, iterable: Any, /, *, key: Any = None, reverse: Any = False) -> Routine:
     items = yield from collect(frame, iterable)
-    return (yield from sort_items(frame, items, key, reverse))
+    yield from sort_items(frame, items, key, reverse)
+    return items
 
 
 # --- containers made from iterables

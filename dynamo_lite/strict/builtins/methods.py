@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import sys
 from types import CoroutineType, GeneratorType
 from typing import Any, Final
 
@@ -44,25 +43,11 @@ def generator_throw(frame: Frame, args: tuple[Any, ...], kwargs: Kwargs) -> Fram
     return native(frame, type(args[0]).throw if args else GeneratorType.throw, args, kwargs)
 
 
-# a list that was never appended to; one that was keeps room
-_EMPTY: Final = sys.getsizeof([])
-
-
 @replaces_method(list, "sort")
 def list_sort(frame: Frame, items: list[Any], /, *, key: Any = None, reverse: Any = False) -> Routine:
     if frame.policy is not None:
         frame.policy.before_write("content", items, None)
-    taken = list(items)
-    items.clear()
-    try:
-        result = yield from sort_items(frame, taken, key, reverse)
-    except BaseException:
-        items[:] = taken
-        raise
-    modified = sys.getsizeof(items) != _EMPTY
-    items[:] = result
-    if modified:
-        raise ValueError("list modified during sort")
+    yield from sort_items(frame, items, key, reverse)
 
 
 def _needs_collecting(frame: Frame, *args: Any, **kwargs: Any) -> bool:

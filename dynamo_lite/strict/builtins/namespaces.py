@@ -10,13 +10,14 @@ from typing import Any
 
 from dynamo_lite.strict.builtins.registry import replaces, replaces_directly
 from dynamo_lite.strict.decode.versions import EXEC_TAKES_KEYWORDS
+from dynamo_lite.strict.machine.attributes import VIRTUAL
 from dynamo_lite.strict.machine.calls import CALLERS, Kwargs, native
 from dynamo_lite.strict.machine.code import code_for
 from dynamo_lite.strict.machine.frame import Frame, new_frame
 from dynamo_lite.strict.machine.routine import Routine, call, start
 from dynamo_lite.strict.machine.run import get_traceback, host_limit, shadow_frame
 from dynamo_lite.strict.machine.slots import lookup
-from dynamo_lite.strict.machine.view import FrameView, frame_locals, user_frame, view_of
+from dynamo_lite.strict.machine.view import FrameView, frame_locals, frame_of, user_frame, view_of
 
 
 def _none(args: tuple[Any, ...], kwargs: Kwargs) -> bool:
@@ -198,6 +199,13 @@ def run_code(frame: Frame, fn: Any, args: tuple[Any, ...], kwargs: Kwargs) -> Fr
 
 
 CALLERS[id(_RunCode)] = run_code
+
+
+def _tb_frame(frame: Frame, tb: TracebackType) -> Any:
+    return frame_of(tb)
+
+
+VIRTUAL[id(TracebackType), "tb_frame"] = _tb_frame
 
 
 @replaces_directly(TracebackType)

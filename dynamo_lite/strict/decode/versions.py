@@ -7,5 +7,9 @@ from typing import Final
 
 # an error in __set_name__ is wrapped in a RuntimeError (later: it gets a note)
 SET_NAME_WRAPS: Final = sys.version_info < (3, 12)
+# what the pattern of ``case C():`` must be, as the error says it
+CALLED_PATTERN_MUST_BE: Final = "type" if sys.version_info < (3, 12) else "class"
+# locals() of a function is one dict for each frame, brought up to date at each call (later: a new dict at each call)
+LOCALS_PERSIST: Final = sys.version_info < (3, 13)
 # exec and eval take globals and locals by keyword
 EXEC_TAKES_KEYWORDS: Final = sys.version_info >= (3, 13)

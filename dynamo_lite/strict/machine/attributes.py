@@ -12,7 +12,7 @@ from types import FunctionType, ModuleType
 from typing import Any, Final
 
 from dynamo_lite.strict.machine.calls import CALLERS, invoke
-from dynamo_lite.strict.machine.frame import Frame
+from dynamo_lite.strict.machine.frame import Frame, explain
 from dynamo_lite.strict.machine.routine import Routine, call, start
 from dynamo_lite.strict.machine.slots import (
     INFOS,
@@ -55,9 +55,20 @@ def get_attr(frame: Frame, obj: Any, name: str) -> Frame | None:
     plan = info.plans.get(name)
     if plan is None:
         plan = info.plans[name] = _plan(frame, kind, name)
-    following = plan[0](frame, obj, name, plan[1])
-    if frame.policy is not None and following is None:
-        frame.stack[-1] = frame.policy.load_attr(obj, name, frame.stack[-1])
+    try:
+        following = plan[0](frame, obj, name, plan[1])
+    except AttributeError as error:
+        explain(error, (obj, name))
+        raise
+    if following is None:
+        if frame.policy is not None:
+            frame.stack[-1] = frame.policy.load_attr(obj, name, frame.stack[-1])
+    else:
+        outermost: Frame | None = following
+        while outermost is not None and outermost.back is not frame:
+            outermost = outermost.back
+        if outermost is not None:
+            outermost.asked = (obj, name)
     return following
 
 

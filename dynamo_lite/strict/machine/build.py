@@ -186,8 +186,6 @@ def merge_mapping(frame: Frame, target: dict[Any, Any], value: Any, fn: Any) -> 
             raise TypeError(f"{describe(fn)} argument after ** must be a mapping, not {type(value).__name__}")
         pairs = yield from mapping_items(frame, value)
     for key, item in pairs:
-        if not isinstance(key, str):
-            raise TypeError("keywords must be strings")
         if key in target:
             raise TypeError(f"{describe(fn)} got multiple values for keyword argument '{key}'")
         target[key] = item

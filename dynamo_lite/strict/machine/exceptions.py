@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from types import TracebackType
 from typing import Any, Final
 
@@ -69,7 +70,7 @@ def _deliver_raise(routine: Frame, result: Any) -> Frame:
 
 def reraise(frame: Frame, stack: list[Any], depth: int) -> Frame:
     error = stack.pop()
-    return unwind(frame, error, again=True)
+    return unwind(frame, error, again=True, at=stack[-depth] if depth else None)
 
 
 def push_exc_info(frame: Frame, stack: list[Any], arg: None) -> None:
@@ -287,6 +288,23 @@ def with_except_start(frame: Frame, stack: list[Any], arg: None) -> Frame | None
 # --- the ends of generators and asynchronous loops
 
 
+def _leaving_is_traced() -> bool:
+    """Whether this CPython shows the generator in the traceback of the RuntimeError for a StopIteration that left it."""
+
+    def generator() -> Iterator[None]:
+        yield next(iter(()))
+
+    try:
+        next(generator())
+    except RuntimeError as error:
+        tb = get_traceback(error)
+        return tb is not None and tb.tb_next is not None
+    raise AssertionError("StopIteration left a generator")
+
+
+_LEAVING_IS_TRACED: Final = _leaving_is_traced()
+
+
 def stop_iteration_error(frame: Frame, stack: list[Any], keeps_traceback: bool) -> None:
     error = stack[-1]
     assert frame.code is not None
@@ -301,7 +319,7 @@ def stop_iteration_error(frame: Frame, stack: list[Any], keeps_traceback: bool) 
     made = RuntimeError(text)
     made.__cause__ = error
     made.__context__ = error
-    made.__traceback__ = get_traceback(error) if keeps_traceback else None
+    made.__traceback__ = get_traceback(error) if keeps_traceback and _LEAVING_IS_TRACED else None
     stack[-1] = made
 
 

@@ -90,8 +90,8 @@ class Frame:
     """An activation. ``code`` is None in frames of our own: routines, and the exits where a run ends."""
 
     __slots__ = (
-        "back", "code", "deliver", "depth", "extra", "function", "globals", "handled", "it", "locals",
-        "machine", "policy", "stack",
+        "asked", "back", "code", "deliver", "depth", "extra", "function", "globals", "handled", "it", "locals",
+        "machine", "policy", "snapshot", "stack",
     )  # fmt: skip
 
     stack: list[Any]
@@ -108,6 +108,10 @@ class Frame:
     # where the returned value goes when it is not simply pushed on the caller's stack
     deliver: Callable[[Frame, Any], Frame | None] | None
     extra: Any
+    # the object and the name whose value the frame computes; set only where there are such
+    asked: tuple[Any, str]
+    # what locals() gave, where it is to give the same dict again
+    snapshot: dict[str, Any]
 
     def index(self) -> int:
         """The index of the instruction being executed (or executed last)."""
@@ -193,6 +197,12 @@ def new_frame(code: Code, stack: list[Any], namespace: Globals, back: Frame) -> 
     if depth > machine.limit:
         raise RecursionError("maximum recursion depth exceeded")
     return frame
+
+
+def explain(error: AttributeError, asked: tuple[Any, str]) -> None:
+    """Says which attribute of which object was asked for, where the exception itself says neither."""
+    if error.name is None and error.obj is None:
+        error.obj, error.name = asked
 
 
 def cell_value(cell: CellType) -> Any:

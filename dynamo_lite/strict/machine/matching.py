@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from dynamo_lite.strict.decode.versions import CALLED_PATTERN_MUST_BE
 from dynamo_lite.strict.machine.frame import Frame
 from dynamo_lite.strict.machine.routine import Routine, call, start
 from dynamo_lite.strict.machine.slots import mro_of
@@ -58,7 +59,7 @@ def match_class(frame: Frame, stack: list[Any], count: int) -> Frame | None:
 
 def _class(frame: Frame, subject: Any, cls: Any, count: int, names: tuple[str, ...]) -> Routine:
     if type not in mro_of(type(cls)):
-        raise TypeError("called match pattern must be a class")
+        raise TypeError(f"called match pattern must be a {CALLED_PATTERN_MUST_BE}")
     if not (yield call(isinstance, subject, cls)):
         return None
     seen: set[str] = set()

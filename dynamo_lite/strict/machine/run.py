@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from opcode import opmap
 from types import CodeType, FrameType, FunctionType, TracebackType
 from typing import Any, Final
 
 from dynamo_lite.strict.decode.fuse import joined_loads
 from dynamo_lite.strict.machine.code import MACHINE_FILES
-from dynamo_lite.strict.machine.frame import EXIT, NULL, Code, Frame, GeneratorFrame, Machine
+from dynamo_lite.strict.machine.frame import EXIT, NULL, Code, Frame, GeneratorFrame, Machine, explain
 from dynamo_lite.strict.machine.host import HOST
 from dynamo_lite.strict.machine.routine import INVOKE, advance
 
@@ -108,10 +109,10 @@ def chain(error: BaseException, handled: BaseException | None) -> None:
     set_context(error, handled)
 
 
-def unwind(frame: Frame, error: BaseException, again: bool = False) -> Frame:
+def unwind(frame: Frame, error: BaseException, again: bool = False, at: int | None = None) -> Frame:
     """The frame that goes on after an exception in ``frame``; the exit frame raises it out of the run.
 
-    ``again``: a re-raise, for which this frame is in the traceback already.
+    ``again``: a re-raise, for which this frame is in the traceback already. ``at``: the instruction that the frame shows from then on.
     """
     tb = get_traceback(error)
     # a re-raised one was cleaned before: only what has come in front of it is looked at
@@ -152,14 +153,20 @@ def unwind(frame: Frame, error: BaseException, again: bool = False) -> Frame:
                 stack = current.stack
                 del stack[code.slots + depth :]
                 if push_index:
-                    stack.append(index)
+                    stack.append(index if at is None else at)
                 stack.append(error)
                 current.it.__setstate__(target)
                 set_traceback(error, tb)
                 return current
+            del current.stack[code.slots :]
+            if at is not None:
+                current.it.__setstate__(at + 1)
+                at = None
             if code.suspendable:
                 assert isinstance(current, GeneratorFrame)
                 LEAVE[0](current)
+        if isinstance(error, AttributeError) and hasattr(current, "asked"):
+            explain(error, current.asked)
         again = False
         below = current.back
         if code is not None and code.suspendable:
@@ -211,8 +218,25 @@ def user_traceback(tb: TracebackType | None) -> TracebackType | None:
     return rebuilt
 
 
+def _ahead() -> int:
+    """By how many code units the position of a suspended generator lies behind the instruction that suspended it."""
+
+    def generator() -> Iterator[None]:
+        yield
+
+    code = generator.__code__.co_code
+    suspending = next(i for i in range(0, len(code), 2) if code[i] == opmap["RETURN_GENERATOR"])
+    made: Any = generator()
+    return (made.gi_frame.f_lasti - suspending) // 2  # type: ignore[no-any-return]
+
+
+_AHEAD: Final = _ahead()
 _NOP: Final = bytes((opmap["NOP"], 0))
 _ENDING: Final = bytes((opmap["RETURN_GENERATOR"], 0, opmap["POP_TOP"], 0, opmap["RESUME"], 0))
+
+
+# the one variable of a shadow: the frame it stands for
+BEHIND: Final = ".frame"
 
 
 def shadow_code(code: Code, offset: int) -> CodeType:
@@ -221,17 +245,18 @@ def shadow_code(code: Code, offset: int) -> CodeType:
     if shadow is None:
         original = code.code
         size = len(original.co_code) // 2
+        at = max(offset // 2 - _AHEAD, 0)
         shadow = code.shadows[offset] = original.replace(
-            co_code=_NOP * (offset // 2) + _ENDING + _NOP * (size - offset // 2),
+            co_code=_NOP * at + _ENDING + _NOP * (size - at),
             co_consts=(None,),
             co_names=(),
-            co_varnames=(),
+            co_varnames=(BEHIND,),
             co_cellvars=(),
             co_freevars=(),
-            co_argcount=0,
+            co_argcount=1,
             co_posonlyargcount=0,
             co_kwonlyargcount=0,
-            co_nlocals=0,
+            co_nlocals=1,
             co_stacksize=1,
             co_flags=0x23,
             co_exceptiontable=b"",
@@ -249,6 +274,14 @@ def shadow_frame(frame: Frame) -> FrameType:
 
 
 def _shadow(frame: Frame, code: Code, offset: int) -> FrameType:
-    made = FunctionType(shadow_code(code, offset), frame.globals)().gi_frame
+    made = FunctionType(shadow_code(code, offset), frame.globals)(frame).gi_frame
     assert isinstance(made, FrameType)
     return made
+
+
+def behind(shadow: FrameType) -> Frame | None:
+    """The interpreted frame that a real frame stands for."""
+    if shadow.f_code.co_varnames != (BEHIND,):
+        return None
+    found = shadow.f_locals.get(BEHIND)
+    return found if isinstance(found, Frame) else None

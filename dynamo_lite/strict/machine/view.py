@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import sys
 import weakref
-from types import CellType, FrameType
+from collections.abc import Iterator, MutableMapping
+from types import CellType, FrameType, TracebackType
 from typing import Any, Final
 
+from dynamo_lite.strict.decode.versions import LOCALS_PERSIST
 from dynamo_lite.strict.machine.code import MACHINE_FILES
-from dynamo_lite.strict.machine.frame import EXIT, NULL, Frame, GeneratorFrame, cell_value
+from dynamo_lite.strict.machine.frame import EXIT, NULL, Code, Frame, GeneratorFrame, cell_value
+from dynamo_lite.strict.machine.run import behind
 
 
 def user_frame(frame: Frame) -> Frame:
@@ -24,26 +27,46 @@ def frame_locals(frame: Frame) -> Any:
     code = frame.code
     if code is None:
         return {}
-    found: dict[str, Any] = {}
     if frame.locals is not None:
         # variables of comprehensions inlined into a class body or module are seen beside its namespace
-        hidden = [
-            value
-            for name, value in zip(code.decoded.slot_names, frame.stack, strict=False)
-            if value is not NULL
-        ]
-        if not hidden or type(frame.locals) is not dict or not code.code.co_varnames:
+        hidden = dict(_bound(frame, code, _HIDDEN))
+        if not hidden or type(frame.locals) is not dict:
             return frame.locals
-        found.update(frame.locals)
+        return {**frame.locals, **dict(_bound(frame, code, frozenset()))}
+    if not LOCALS_PERSIST:
+        return dict(_bound(frame, code, frozenset()))
+    found: dict[str, Any] = frame.snapshot if hasattr(frame, "snapshot") else {}
+    frame.snapshot = found
+    bound = dict(_bound(frame, code, frozenset()))
+    for name in code.decoded.slot_names:
+        if name not in bound:
+            found.pop(name, None)
+    found.update(bound)
+    return found
+
+
+# slots of class bodies that are no variables of comprehensions
+_HIDDEN: Final = frozenset({"__class__", "__classdict__"})
+
+
+def _bound(frame: Frame, code: Code, but: frozenset[str]) -> Iterator[tuple[str, Any]]:
+    """The bound local variables; where ``but`` names some, without these and without free ones."""
+    free = code.code.co_freevars
+    cells = {*code.code.co_cellvars, *free}
     for name, value in zip(code.decoded.slot_names, frame.stack, strict=False):
-        if value is NULL or name.startswith("."):
+        if value is NULL or name in but or (but and name in free):
             continue
-        if type(value) is CellType and (name in code.code.co_cellvars or name in code.code.co_freevars):
+        if type(value) is CellType and name in cells:
             value = cell_value(value)
             if value is NULL:
                 continue
-        found[name] = value
-    return found
+        yield name, value
+
+
+def frame_of(tb: TracebackType) -> Any:
+    """``tb_frame`` as user code sees it: the view of an interpreted frame."""
+    frame = behind(tb.tb_frame)
+    return tb.tb_frame if frame is None else view_of(frame)
 
 
 class FrameView:
@@ -72,6 +95,16 @@ class FrameView:
     def __hash__(self) -> int:
         return id(self._frame)
 
+    def __repr__(self) -> str:
+        code = self.f_code
+        return (
+            f"<frame at {id(self):#x}, file {code.co_filename!r}, line {self.f_lineno}, code {code.co_name}>"
+        )
+
+    @property
+    def __module__(self) -> Any:  # type: ignore[override]
+        raise AttributeError("'frame' object has no attribute '__module__'")
+
     @property
     def f_back(self) -> Any:
         frame = self._frame.back
@@ -98,11 +131,14 @@ class FrameView:
 
     @property
     def f_locals(self) -> Any:
-        return frame_locals(self._frame)
+        found = frame_locals(self._frame)
+        return found if LOCALS_PERSIST or found is self._frame.locals else FrameLocals(self._frame)
 
     @property
-    def f_lineno(self) -> int:
-        return self._frame.line()
+    def f_lineno(self) -> int | None:
+        code = self._frame.code
+        assert code is not None
+        return code.decoded.position(max(self._frame.index(), 0))[0]
 
     @property
     def f_lasti(self) -> int:
@@ -111,15 +147,77 @@ class FrameView:
         return code.decoded.offsets[max(self._frame.index(), 0)]
 
     def clear(self) -> None:
-        """As ``frame.clear``: closes a suspended frame; one that runs cannot be cleared."""
+        """As ``frame.clear``: closes a suspended frame, empties one that has ended; one that runs cannot be cleared."""
         frame = self._frame
-        if not isinstance(frame, GeneratorFrame) or frame.running:
+        if _is_running(frame):
             raise RuntimeError("cannot clear an executing frame")
-        made = frame.object()
-        if made is not None:
-            made.close()
-        frame.done = True
+        if isinstance(frame, GeneratorFrame):
+            made = None if frame.done else frame.object()
+            if made is not None:
+                made.__del__()
+            frame.done = True
         frame.stack.clear()
+
+
+class FrameLocals(MutableMapping[str, Any]):
+    """The local variables of an interpreted frame, read and written in place: ``f_locals`` of CPython 3.13 and later."""
+
+    def __init__(self, frame: Frame) -> None:
+        self._frame = frame
+
+    def _more(self) -> dict[str, Any]:
+        """Names that are no variables of the code."""
+        frame = self._frame
+        if not hasattr(frame, "snapshot"):
+            frame.snapshot = {}
+        return frame.snapshot
+
+    def copy(self) -> dict[str, Any]:
+        """A dict of now."""
+        return {**frame_locals(self._frame), **self._more()}
+
+    def __getitem__(self, name: str) -> Any:
+        return self.copy()[name]
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        frame = self._frame
+        assert frame.code is not None
+        names = frame.code.decoded.slot_names
+        if name not in names:
+            self._more()[name] = value
+            return
+        slot = names.index(name)
+        held = frame.stack[slot]
+        code = frame.code.code
+        if type(held) is CellType and name in (*code.co_cellvars, *code.co_freevars):
+            held.cell_contents = value
+        else:
+            frame.stack[slot] = value
+
+    def __delitem__(self, name: str) -> None:
+        assert self._frame.code is not None
+        if name in self._frame.code.decoded.slot_names:
+            raise ValueError("cannot remove local variables from FrameLocalsProxy")
+        del self._more()[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.copy())
+
+    def __len__(self) -> int:
+        return len(self.copy())
+
+    def __or__(self, other: Any) -> dict[str, Any]:
+        return self.copy() | dict(other)
+
+    def __repr__(self) -> str:
+        return repr(self.copy())
+
+
+def _is_running(frame: Frame) -> bool:
+    current: Frame | None = frame.machine.frame
+    while current is not None and current is not frame:
+        current = current.back
+    return current is frame
 
 
 _HERE: Final = MACHINE_FILES
