@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from types import CoroutineType, GeneratorType
-from typing import Any, Final
+from typing import Any
 
 from dynamo_lite.strict.builtins.functions import sort_items
 from dynamo_lite.strict.builtins.registry import replaces_method, replaces_method_directly
