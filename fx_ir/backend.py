@@ -42,6 +42,9 @@ class Backend(Protocol):
     def kernel(self, op: Operator) -> Callable[..., Any]:
         """The function that computes an operator on native values. Raises ``kernel-missing``."""
 
+    def quietly(self, run: Callable[..., Any]) -> Callable[..., Any]:
+        """``run`` without the warnings that kernels give where PyTorch's say nothing (overflow, invalid value)."""
+
     def shares_memory(self, first: Any, second: Any) -> bool:
         """Whether a write to one tensor may be seen through the other."""
 

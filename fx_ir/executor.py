@@ -48,7 +48,7 @@ def compile_graph(module: GraphModule, backend: Backend) -> CompiledGraph:
     # Tracebacks then show the line of the graph, with the user's line behind it.
     linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
     exec(compile(source, filename, "exec"), writer.namespace)
-    return CompiledGraph(writer.namespace[name], source)
+    return CompiledGraph(backend.quietly(writer.namespace[name]), source)
 
 
 def run_graph_module(module: GraphModule, args: tuple[Any, ...]) -> Any:

@@ -148,6 +148,10 @@ class Backend:
             raise KERNEL_MISSING(op=op, backend=self.name)
         return op.kernel
 
+    def quietly(self, run: Callable[..., Any]) -> Callable[..., Any]:
+        quiet: Callable[..., Any] = np.errstate(all="ignore")(run)
+        return quiet
+
     def shares_memory(self, first: Any, second: Any) -> bool:
         return bool(np.shares_memory(first._array, second._array))
 

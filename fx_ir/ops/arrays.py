@@ -6,6 +6,7 @@ has silenced floating-point warnings (``numpy.errstate(all="ignore")``).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Any
@@ -139,3 +140,10 @@ def in_float32(function: Callable[..., Array]) -> Callable[..., Array]:
         return as_array(function(array.astype(wide), *args, **kwargs)).astype(array.dtype)
 
     return kernel
+
+
+def average(array: Array, axis: tuple[int, ...], keepdims: bool) -> Array:
+    """The mean over the axes; NaN, without NumPy's warning, where there is nothing to average."""
+    total = np.add.reduce(array, axis=axis, keepdims=keepdims)
+    count = math.prod(array.shape[one] for one in axis)
+    return as_array(np.true_divide(total, np.asarray(count).astype(np.asarray(total).dtype)))

@@ -9,7 +9,7 @@ import numpy as np
 
 from fx_ir.dtypes import Category, DType, float32
 from fx_ir.meta import Size, TensorMeta
-from fx_ir.ops.arrays import Array, as_array, compute_type, to
+from fx_ir.ops.arrays import Array, as_array, average, compute_type, to
 from fx_ir.ops.registry import register
 from fx_ir.ops.reshape import same
 from fx_ir.ops.shapes import wrap_dim
@@ -105,12 +105,12 @@ def check_floating(input: TensorMeta) -> None:
 def normalise(input: Array, axis: tuple[int, ...], eps: float) -> tuple[Array, Array, Array]:
     """(input - mean) / sqrt(var + eps) over the axes in float32 or better, the mean, and the reciprocal root."""
     wide = input.astype(compute_type(input.dtype), copy=False)
-    centre = as_array(wide.mean(axis=axis, keepdims=True))
+    centre = average(wide, axis, True)
     result = np.subtract(wide, centre, order="C")
     if axis == (wide.ndim - 1,):
         variance = np.einsum("...i,...i->...", result, result)[..., None] / wide.shape[-1]
     else:
-        variance = np.mean(np.square(result), axis=axis, keepdims=True)
+        variance = average(np.square(result), axis, True)
     scale = as_array(1 / np.sqrt(variance + wide.dtype.type(eps))).astype(wide.dtype, copy=False)
     result *= scale
     return result, centre, scale
@@ -175,7 +175,7 @@ def rms_norm(
     wide = input.astype(compute_type(input.dtype), copy=False)
     axis = tuple(range(input.ndim - len(normalized_shape), input.ndim))
     small = float(np.finfo(wide.dtype).eps) if eps is None else eps
-    scale = 1 / np.sqrt(np.mean(np.square(wide), axis=axis, keepdims=True) + wide.dtype.type(small))
+    scale = 1 / np.sqrt(average(np.square(wide), axis, True) + wide.dtype.type(small))
     result = np.multiply(wide, scale, order="C")
     if weight is not None:
         result *= weight

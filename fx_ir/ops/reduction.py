@@ -9,7 +9,7 @@ import numpy as np
 
 from fx_ir.dtypes import Category, DType, bool_, get_default_dtype, int64, uint8
 from fx_ir.meta import Size, TensorMeta
-from fx_ir.ops.arrays import Array, as_array, compute_type, dense, to_float
+from fx_ir.ops.arrays import Array, as_array, average, compute_type, dense, to_float
 from fx_ir.ops.registry import register
 from fx_ir.ops.shapes import wrap_dim, wrap_dims
 
@@ -103,8 +103,14 @@ def title(dtype: DType) -> str:
     return _TITLES.get(dtype.name, dtype.name.title())
 
 
-mean = _of_sum(np.mean)
-nanmean = _of_sum(np.nanmean)
+def _nan_average(array: Array, axis: tuple[int, ...], keepdims: bool) -> Array:
+    known = ~np.isnan(array)
+    count = np.add.reduce(known, axis=axis, keepdims=keepdims, dtype=array.real.dtype)
+    return as_array(np.add.reduce(np.where(known, array, 0), axis=axis, keepdims=keepdims) / count)
+
+
+mean = _of_sum(average)
+nanmean = _of_sum(_nan_average)
 
 
 def logsumexp(self: Array, dim: Sequence[int], keepdim: bool = False) -> Array:

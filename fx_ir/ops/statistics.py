@@ -10,7 +10,7 @@ import numpy as np
 
 from fx_ir.dtypes import Category, DType
 from fx_ir.meta import TensorMeta
-from fx_ir.ops.arrays import Array, as_array, compute_type, dense, to
+from fx_ir.ops.arrays import Array, as_array, average, compute_type, dense, to
 from fx_ir.ops.reduction import axes, fake_with_indices, reduced, title
 from fx_ir.ops.registry import register
 from fx_ir.ops.shapes import wrap_dim
@@ -29,7 +29,7 @@ def _spread(
 ) -> tuple[Array, Array]:
     wide = self.astype(compute_type(self.dtype), copy=False)
     axis = axes(self, dim)
-    centre = as_array(np.mean(wide, axis=axis, keepdims=True))
+    centre = average(wide, axis, True)
     distance = wide - centre
     squares = (distance * distance.conj()).real if self.dtype.kind == "c" else distance * distance
     count = math.prod(self.shape[one] for one in axis)
