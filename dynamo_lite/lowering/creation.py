@@ -42,8 +42,10 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Any:
     """As :func:`tensor`, but shares memory with a tensor or array that fits already."""
     dtype = _PYTHON.get(dtype, dtype)
     if is_tensor(data):
-        return data if dtype is None or meta_of(data).dtype is dtype else apply("to", data, dtype)
-    return _from_data(data, dtype, copy=False)
+        made = data if dtype is None or meta_of(data).dtype is dtype else apply("to", data, dtype)
+    else:
+        made = _from_data(data, dtype, copy=False)
+    return made if device is None or str(device) == "cpu" else apply("to", made, device=device)
 
 
 def asarray(
@@ -71,7 +73,12 @@ def new_tensor(
     self: Any, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
 ) -> Any:
     """A new tensor that copies ``data``, with the dtype of ``self`` unless another is given."""
-    return tensor(data, dtype=meta_of(self).dtype if dtype is None else dtype, requires_grad=requires_grad)
+    return tensor(
+        data,
+        dtype=meta_of(self).dtype if dtype is None else dtype,
+        device=device,
+        requires_grad=requires_grad,
+    )
 
 
 def _from_data(data: Any, dtype: DType | None, copy: bool) -> Any:

@@ -13,12 +13,22 @@ from dynamo_lite.lowering import modes
 from dynamo_lite.torchlite._tensor import Tensor, describe, wrap
 from dynamo_lite.torchlite.random import Generator
 from fx_ir import fake_context
+from fx_ir.dtypes import Device
 from fx_ir.errors import KERNEL_MISSING
 from fx_ir.ops.registry import OPS, Operator
 
 _PLAIN: Final = frozenset({int, float, bool, str, type(None)})
 _NEVER_GRAD: Final = frozenset({"detach", "detach_", "lift_fresh_copy"})
 _FILLS: Final = frozenset({"fill_", "zero_"})
+
+
+def on_host(value: Any) -> Any:
+    """``value``, unless it is a device other than the one there is here. Raises as PyTorch does where it has no CUDA."""
+    if type(value) is Device and value.type != "cpu":
+        if value.type == "cuda":
+            raise AssertionError("Torch not compiled with CUDA enabled")
+        raise RuntimeError(f"torchlite computes on the CPU alone, not on {value}")
+    return value
 
 
 def _native(value: Any) -> Any:
@@ -29,7 +39,7 @@ def _native(value: Any) -> Any:
         return value.stream
     if type(value) in (list, tuple):
         return [_native(item) for item in value]
-    return value
+    return on_host(value)
 
 
 def _wants_grad(args: Any) -> bool:

@@ -15,7 +15,7 @@ from dynamo_lite.lowering import modes
 from dynamo_lite.lowering.access import FAKE, register_access
 from dynamo_lite.lowering.table import install_methods
 from dynamo_lite.torchlite._tensor import Tensor, describe, make, wrap
-from dynamo_lite.torchlite.eager import write
+from dynamo_lite.torchlite.eager import on_host, write
 from dynamo_lite.torchlite.nn import hooks
 from dynamo_lite.torchlite.nn.module import Module
 from dynamo_lite.torchlite.parameter import Parameter
@@ -60,7 +60,7 @@ class Library:
         return describe(tensor)
 
     def plain(self, value: Any) -> Any:
-        return value
+        return on_host(value)
 
     def is_plain(self, value: Any) -> bool:
         return isinstance(value, (DType, Device, Layout, MemoryFormat))

@@ -216,7 +216,7 @@ class PReLU(Module):
 
         super().__init__()
         self.num_parameters = num_parameters
-        self.weight = Parameter(FUNCTIONS["full"]((num_parameters,), float(init), dtype=dtype))
+        self.weight = Parameter(FUNCTIONS["full"]((num_parameters,), float(init), dtype=dtype, device=device))
 
     def forward(self, input: Any) -> Any:
         return F.prelu(input, self.weight)

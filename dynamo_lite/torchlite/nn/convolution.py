@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 from dynamo_lite.lowering.table import FUNCTIONS
@@ -23,6 +24,7 @@ class _Conv(Module):
 
     rank: int = 0
     transposed: bool = False
+    convolve: Callable[..., Any]
     output_padding: tuple[int, ...] = ()
     weight: Any
     bias: Any
@@ -55,9 +57,11 @@ class _Conv(Module):
         self.groups = groups
         self.padding_mode = padding_mode
         first, second = (in_channels, out_channels) if self.transposed else (out_channels, in_channels)
-        self.weight = Parameter(_empty((first, second // groups, *self.kernel_size), dtype=dtype))
+        self.weight = Parameter(
+            _empty((first, second // groups, *self.kernel_size), dtype=dtype, device=device)
+        )
         if bias:
-            self.bias = Parameter(_empty(out_channels, dtype=dtype))
+            self.bias = Parameter(_empty(out_channels, dtype=dtype, device=device))
         else:
             self.register_parameter("bias", None)
         self.reset_parameters()
@@ -92,40 +96,32 @@ class _Conv(Module):
             text += f", padding_mode={self.padding_mode}"
         return text
 
+    def forward(self, input: Any) -> Any:
+        padding: Any = self.padding
+        if self.padding_mode != "zeros":
+            input, padding = self._padded(input), 0
+        return self.convolve(input, self.weight, self.bias, self.stride, padding, self.dilation, self.groups)
+
 
 class Conv1d(_Conv):
     """Convolution over (batch, channels, length)."""
 
     rank = 1
-
-    def forward(self, input: Any) -> Any:
-        if self.padding_mode != "zeros":
-            return F.conv1d(
-                self._padded(input), self.weight, self.bias, self.stride, 0, self.dilation, self.groups
-            )
-        return F.conv1d(input, self.weight, self.bias, self.stride, self.padding, self.dilation, self.groups)
+    convolve = staticmethod(F.conv1d)
 
 
 class Conv2d(_Conv):
     """Convolution over (batch, channels, height, width)."""
 
     rank = 2
-
-    def forward(self, input: Any) -> Any:
-        if self.padding_mode != "zeros":
-            return F.conv2d(
-                self._padded(input), self.weight, self.bias, self.stride, 0, self.dilation, self.groups
-            )
-        return F.conv2d(input, self.weight, self.bias, self.stride, self.padding, self.dilation, self.groups)
+    convolve = staticmethod(F.conv2d)
 
 
 class Conv3d(_Conv):
     """Convolution over (batch, channels, depth, height, width)."""
 
     rank = 3
-
-    def forward(self, input: Any) -> Any:
-        return F.conv3d(input, self.weight, self.bias, self.stride, self.padding, self.dilation, self.groups)
+    convolve = staticmethod(F.conv3d)
 
 
 class _ConvTranspose(_Conv):
@@ -163,38 +159,54 @@ class _ConvTranspose(_Conv):
         )
         self.output_padding = _expanded(output_padding, self.rank)
 
+    def forward(self, input: Any, output_size: Any = None) -> Any:
+        extra = self.output_padding if output_size is None else self._output_padding(input, output_size)
+        return self.convolve(
+            input, self.weight, self.bias, self.stride, self.padding, extra, self.groups, self.dilation
+        )
+
+    def _output_padding(self, input: Any, output_size: Any) -> list[int]:
+        """What must be added on one side to reach ``output_size``, the spatial sizes or the whole shape.
+
+        Without it a dimension has ``(n - 1) * stride - 2 * padding + dilation * (kernel - 1) + 1`` elements; strides decide how much
+        more is possible.
+        """
+        wanted = list(output_size)[-self.rank :] if len(output_size) >= self.rank + 1 else list(output_size)
+        if len(wanted) != self.rank:
+            raise ValueError(
+                f"{type(self).__name__}: for {input.dim()}D input, output_size must have {self.rank} or {input.dim()} "
+                f"elements (got {len(output_size)})"
+            )
+        least = [
+            (size - 1) * stride - 2 * padding + dilation * (kernel - 1) + 1
+            for size, stride, padding, dilation, kernel in zip(
+                input.shape[-self.rank :],
+                self.stride,
+                self.padding,
+                self.dilation,
+                self.kernel_size,
+                strict=True,
+            )
+        ]
+        for size, low, stride in zip(wanted, least, self.stride, strict=True):
+            if size < low or size > low + stride - 1:
+                most = [low + stride - 1 for low, stride in zip(least, self.stride, strict=True)]
+                raise ValueError(
+                    f"requested an output size of {wanted}, but valid sizes range from {least} to {most} (for an input of "
+                    f"{input.shape[-self.rank :]})"
+                )
+        return [size - low for size, low in zip(wanted, least, strict=True)]
+
 
 class ConvTranspose1d(_ConvTranspose):
     """The transpose of :class:`Conv1d`."""
 
     rank = 1
-
-    def forward(self, input: Any) -> Any:
-        return F.conv_transpose1d(
-            input,
-            self.weight,
-            self.bias,
-            self.stride,
-            self.padding,
-            self.output_padding,
-            self.groups,
-            self.dilation,
-        )
+    convolve = staticmethod(F.conv_transpose1d)
 
 
 class ConvTranspose2d(_ConvTranspose):
     """The transpose of :class:`Conv2d`."""
 
     rank = 2
-
-    def forward(self, input: Any) -> Any:
-        return F.conv_transpose2d(
-            input,
-            self.weight,
-            self.bias,
-            self.stride,
-            self.padding,
-            self.output_padding,
-            self.groups,
-            self.dilation,
-        )
+    convolve = staticmethod(F.conv_transpose2d)

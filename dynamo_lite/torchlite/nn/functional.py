@@ -218,15 +218,24 @@ def dropout1d(input: Any, p: float = 0.5, training: bool = True, inplace: bool =
     _check_probability(p)
     batched = input if input.dim() == 3 else input.unsqueeze(0)
     result = _feature_dropout(batched, p, training)
-    return result if input.dim() == 3 else result.squeeze(0)
+    result = result if input.dim() == 3 else result.squeeze(0)
+    return input.copy_(result) if inplace else result
 
 
 def dropout2d(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
     _check_probability(p)
-    return _feature_dropout(input, p, training)
+    result = _feature_dropout(input, p, training)
+    return input.copy_(result) if inplace else result
 
 
 # --- look-up and normalisation ---
+
+
+def _no_max_norm(max_norm: float | None) -> None:
+    if max_norm is not None:
+        raise NotImplementedError(
+            "torchlite has no embedding with max_norm: it would change the weight in forward"
+        )
 
 
 def embedding(
@@ -246,10 +255,7 @@ def embedding(
             raise AssertionError("Padding_idx must be within num_embeddings")
         if padding_idx < 0:
             padding_idx = rows + padding_idx
-    if max_norm is not None:
-        raise NotImplementedError(
-            "torchlite has no embedding with max_norm: it would change the weight in forward"
-        )
+    _no_max_norm(max_norm)
     return _embedding(weight, input, padding_idx, scale_grad_by_freq, sparse)
 
 
@@ -273,6 +279,7 @@ def embedding_bag(
         input = input.reshape(-1)
         if per_sample_weights is not None:
             per_sample_weights = per_sample_weights.reshape(-1)
+    _no_max_norm(max_norm)
     kind = {"sum": 0, "mean": 1, "max": 2}[mode]
     return _embedding_bag(
         weight,

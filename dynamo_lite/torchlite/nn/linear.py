@@ -33,9 +33,9 @@ class Linear(Module):
         super().__init__()
         self.in_features = in_features
         self.out_features = out_features
-        self.weight = Parameter(_empty((out_features, in_features), dtype=dtype))
+        self.weight = Parameter(_empty((out_features, in_features), dtype=dtype, device=device))
         if bias:
-            self.bias = Parameter(_empty(out_features, dtype=dtype))
+            self.bias = Parameter(_empty(out_features, dtype=dtype, device=device))
         else:
             self.register_parameter("bias", None)
         self.reset_parameters()
@@ -71,9 +71,11 @@ class Bilinear(Module):
         self.in1_features = in1_features
         self.in2_features = in2_features
         self.out_features = out_features
-        self.weight = Parameter(_empty((out_features, in1_features, in2_features), dtype=dtype))
+        self.weight = Parameter(
+            _empty((out_features, in1_features, in2_features), dtype=dtype, device=device)
+        )
         if bias:
-            self.bias = Parameter(_empty(out_features, dtype=dtype))
+            self.bias = Parameter(_empty(out_features, dtype=dtype, device=device))
         else:
             self.register_parameter("bias", None)
         self.reset_parameters()
@@ -125,7 +127,7 @@ class Embedding(Module):
         self.sparse = sparse
         if _weight is None:
             self.weight = Parameter(
-                _empty((num_embeddings, embedding_dim), dtype=dtype), requires_grad=not _freeze
+                _empty((num_embeddings, embedding_dim), dtype=dtype, device=device), requires_grad=not _freeze
             )
             self.reset_parameters()
         else:

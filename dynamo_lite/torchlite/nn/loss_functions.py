@@ -22,16 +22,26 @@ _where = FUNCTIONS["where"]
 _broadcast_tensors = FUNCTIONS["broadcast_tensors"]
 
 
-def _reduction(name: str) -> int:
+def chosen_reduction(reduction: str, size_average: bool | None = None, reduce: bool | None = None) -> str:
+    """The reduction; what the deprecated ``size_average`` and ``reduce`` say counts where either is given."""
+    if size_average is None and reduce is None:
+        return reduction
+    if reduce is False:
+        return "none"
+    return "sum" if size_average is False else "mean"
+
+
+def _reduction(name: str, size_average: bool | None = None, reduce: bool | None = None) -> int:
+    name = chosen_reduction(name, size_average, reduce)
     if name not in _REDUCTIONS:
         raise ValueError(f"{name} is not a valid value for reduction")
     return _REDUCTIONS[name]
 
 
-def _reduced(loss: Any, reduction: str) -> Any:
-    if reduction == "mean":
+def _reduced(loss: Any, reduction: int) -> Any:
+    if reduction == 1:
         return loss.mean()
-    return loss.sum() if reduction == "sum" else loss
+    return loss.sum() if reduction == 2 else loss
 
 
 def cross_entropy(
@@ -44,7 +54,9 @@ def cross_entropy(
     reduction: str = "mean",
     label_smoothing: float = 0.0,
 ) -> Any:
-    return _cross_entropy(input, target, weight, _reduction(reduction), ignore_index, label_smoothing)
+    return _cross_entropy(
+        input, target, weight, _reduction(reduction, size_average, reduce), ignore_index, label_smoothing
+    )
 
 
 def nll_loss(
@@ -56,7 +68,7 @@ def nll_loss(
     reduce: Any = None,
     reduction: str = "mean",
 ) -> Any:
-    return _nll_loss(input, target, weight, _reduction(reduction), ignore_index)
+    return _nll_loss(input, target, weight, _reduction(reduction, size_average, reduce), ignore_index)
 
 
 def mse_loss(
@@ -67,10 +79,11 @@ def mse_loss(
     reduction: str = "mean",
     weight: Any = None,
 ) -> Any:
+    code = _reduction(reduction, size_average, reduce)
     input, target = _broadcast_tensors([input, target])
     if weight is not None:
-        return _reduced(weight * (input - target).pow(2), reduction)
-    return _mse_loss(input, target, _reduction(reduction))
+        return _reduced(weight * (input - target).pow(2), code)
+    return _mse_loss(input, target, code)
 
 
 def l1_loss(
@@ -81,10 +94,11 @@ def l1_loss(
     reduction: str = "mean",
     weight: Any = None,
 ) -> Any:
+    code = _reduction(reduction, size_average, reduce)
     input, target = _broadcast_tensors([input, target])
     if weight is not None:
-        return _reduced(weight * (input - target).abs(), reduction)
-    return _l1_loss(input, target, _reduction(reduction))
+        return _reduced(weight * (input - target).abs(), code)
+    return _l1_loss(input, target, code)
 
 
 def smooth_l1_loss(
@@ -97,8 +111,8 @@ def smooth_l1_loss(
 ) -> Any:
     input, target = _broadcast_tensors([input, target])
     if beta == 0.0:
-        return _l1_loss(input, target, _reduction(reduction))
-    return _smooth_l1_loss(input, target, _reduction(reduction), beta)
+        return _l1_loss(input, target, _reduction(reduction, size_average, reduce))
+    return _smooth_l1_loss(input, target, _reduction(reduction, size_average, reduce), beta)
 
 
 def huber_loss(
@@ -106,7 +120,7 @@ def huber_loss(
 ) -> Any:
     input, target = _broadcast_tensors([input, target])
     if weight is not None:
-        return _reduced(weight * _huber_loss(input, target, 0, delta), reduction)
+        return _reduced(weight * _huber_loss(input, target, 0, delta), _reduction(reduction))
     return _huber_loss(input, target, _reduction(reduction), delta)
 
 
@@ -123,7 +137,7 @@ def binary_cross_entropy(
             f"Using a target size ({target.size()}) that is different to the input size ({input.size()}) is deprecated. "
             "Please ensure they have the same size."
         )
-    return _binary_cross_entropy(input, target, weight, _reduction(reduction))
+    return _binary_cross_entropy(input, target, weight, _reduction(reduction, size_average, reduce))
 
 
 def binary_cross_entropy_with_logits(
@@ -137,7 +151,7 @@ def binary_cross_entropy_with_logits(
 ) -> Any:
     if target.size() != input.size():
         raise ValueError(f"Target size ({target.size()}) must be the same as input size ({input.size()})")
-    return _with_logits(input, target, weight, pos_weight, _reduction(reduction))
+    return _with_logits(input, target, weight, pos_weight, _reduction(reduction, size_average, reduce))
 
 
 def kl_div(
@@ -148,6 +162,7 @@ def kl_div(
     reduction: str = "mean",
     log_target: bool = False,
 ) -> Any:
+    reduction = chosen_reduction(reduction, size_average, reduce)
     if reduction == "batchmean":
         return _kl_div(input, target, 2, log_target=log_target) / input.size(0)
     return _kl_div(input, target, _reduction(reduction), log_target=log_target)
@@ -162,6 +177,7 @@ def cosine_embedding_loss(
     reduce: Any = None,
     reduction: str = "mean",
 ) -> Any:
+    code = _reduction(reduction, size_average, reduce)
     similarity = _cosine_similarity(input1, input2, -1)
     loss = _where(target == 1, 1 - similarity, (similarity - margin).clamp(min=0))
-    return _reduced(loss, reduction)
+    return _reduced(loss, code)

@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from dynamo_lite.torchlite.nn import functional as F
+from dynamo_lite.torchlite.nn.loss_functions import chosen_reduction
 from dynamo_lite.torchlite.nn.module import Module
 
 
 class _Loss(Module):
     def __init__(self, size_average: Any = None, reduce: Any = None, reduction: str = "mean") -> None:
         super().__init__()
-        self.reduction = reduction
+        self.reduction = chosen_reduction(reduction, size_average, reduce)
 
 
 class _WeightedLoss(_Loss):
@@ -20,7 +21,7 @@ class _WeightedLoss(_Loss):
     def __init__(
         self, weight: Any = None, size_average: Any = None, reduce: Any = None, reduction: str = "mean"
     ) -> None:
-        super().__init__(reduction=reduction)
+        super().__init__(size_average, reduce, reduction)
         self.register_buffer("weight", weight)
 
 
@@ -38,7 +39,7 @@ class SmoothL1Loss(_Loss):
     def __init__(
         self, size_average: Any = None, reduce: Any = None, reduction: str = "mean", beta: float = 1.0
     ) -> None:
-        super().__init__(reduction=reduction)
+        super().__init__(size_average, reduce, reduction)
         self.beta = beta
 
     def forward(self, input: Any, target: Any) -> Any:
@@ -47,7 +48,7 @@ class SmoothL1Loss(_Loss):
 
 class HuberLoss(_Loss):
     def __init__(self, reduction: str = "mean", delta: float = 1.0) -> None:
-        super().__init__(reduction=reduction)
+        super().__init__(None, None, reduction)
         self.delta = delta
 
     def forward(self, input: Any, target: Any) -> Any:
@@ -64,7 +65,7 @@ class CrossEntropyLoss(_WeightedLoss):
         reduction: str = "mean",
         label_smoothing: float = 0.0,
     ) -> None:
-        super().__init__(weight, reduction=reduction)
+        super().__init__(weight, size_average, reduce, reduction)
         self.ignore_index = ignore_index
         self.label_smoothing = label_smoothing
 
@@ -88,7 +89,7 @@ class NLLLoss(_WeightedLoss):
         reduce: Any = None,
         reduction: str = "mean",
     ) -> None:
-        super().__init__(weight, reduction=reduction)
+        super().__init__(weight, size_average, reduce, reduction)
         self.ignore_index = ignore_index
 
     def forward(self, input: Any, target: Any) -> Any:
@@ -114,7 +115,7 @@ class BCEWithLogitsLoss(_Loss):
         reduction: str = "mean",
         pos_weight: Any = None,
     ) -> None:
-        super().__init__(reduction=reduction)
+        super().__init__(size_average, reduce, reduction)
         self.register_buffer("weight", weight)
         self.register_buffer("pos_weight", pos_weight)
 
@@ -128,7 +129,7 @@ class KLDivLoss(_Loss):
     def __init__(
         self, size_average: Any = None, reduce: Any = None, reduction: str = "mean", log_target: bool = False
     ) -> None:
-        super().__init__(reduction=reduction)
+        super().__init__(size_average, reduce, reduction)
         self.log_target = log_target
 
     def forward(self, input: Any, target: Any) -> Any:
@@ -139,7 +140,7 @@ class CosineEmbeddingLoss(_Loss):
     def __init__(
         self, margin: float = 0.0, size_average: Any = None, reduce: Any = None, reduction: str = "mean"
     ) -> None:
-        super().__init__(reduction=reduction)
+        super().__init__(size_average, reduce, reduction)
         self.margin = margin
 
     def forward(self, input1: Any, input2: Any, target: Any) -> Any:

@@ -17,19 +17,23 @@ _ones = FUNCTIONS["ones"]
 _tensor = FUNCTIONS["tensor"]
 
 
+def _sizes(shape: Any) -> tuple[int, ...]:
+    return (shape,) if isinstance(shape, int) else tuple(shape)
+
+
 class _Affine(Module):
     """A layer with an optional scale and shift."""
 
     weight: Any
     bias: Any
 
-    def _make_affine(self, shape: Any, affine: bool, bias: bool, dtype: Any) -> None:
+    def _make_affine(self, shape: Any, affine: bool, bias: bool, dtype: Any, device: Any) -> None:
         if affine:
-            self.weight = Parameter(_empty(shape, dtype=dtype))
+            self.weight = Parameter(_empty(shape, dtype=dtype, device=device))
         else:
             self.register_parameter("weight", None)
         if affine and bias:
-            self.bias = Parameter(_empty(shape, dtype=dtype))
+            self.bias = Parameter(_empty(shape, dtype=dtype, device=device))
         else:
             self.register_parameter("bias", None)
 
@@ -56,12 +60,10 @@ class LayerNorm(_Affine):
         dtype: Any = None,
     ) -> None:
         super().__init__()
-        self.normalized_shape = (
-            (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
-        )
+        self.normalized_shape = _sizes(normalized_shape)
         self.eps = eps
         self.elementwise_affine = elementwise_affine
-        self._make_affine(self.normalized_shape, elementwise_affine, bias, dtype)
+        self._make_affine(self.normalized_shape, elementwise_affine, bias, dtype, device)
         self.reset_parameters()
 
     def forward(self, input: Any) -> Any:
@@ -84,13 +86,11 @@ class RMSNorm(_Affine):
         dtype: Any = None,
     ) -> None:
         super().__init__()
-        self.normalized_shape = (
-            (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
-        )
+        self.normalized_shape = _sizes(normalized_shape)
         self.eps = eps
         self.elementwise_affine = elementwise_affine
         if elementwise_affine:
-            self.weight = Parameter(_ones(self.normalized_shape, dtype=dtype))
+            self.weight = Parameter(_ones(self.normalized_shape, dtype=dtype, device=device))
         else:
             self.register_parameter("weight", None)
 
@@ -124,7 +124,7 @@ class GroupNorm(_Affine):
         self.num_channels = num_channels
         self.eps = eps
         self.affine = affine
-        self._make_affine(num_channels, affine, True, dtype)
+        self._make_affine(num_channels, affine, True, dtype, device)
         self.reset_parameters()
 
     def forward(self, input: Any) -> Any:
@@ -156,10 +156,10 @@ class _BatchNorm(_Affine):
         self.momentum = momentum
         self.affine = affine
         self.track_running_stats = track_running_stats
-        self._make_affine(num_features, affine, True, dtype)
+        self._make_affine(num_features, affine, True, dtype, device)
         if track_running_stats:
-            self.register_buffer("running_mean", _zeros(num_features, dtype=dtype))
-            self.register_buffer("running_var", _ones(num_features, dtype=dtype))
+            self.register_buffer("running_mean", _zeros(num_features, dtype=dtype, device=device))
+            self.register_buffer("running_var", _ones(num_features, dtype=dtype, device=device))
             self.register_buffer("num_batches_tracked", _tensor(0, dtype=int64))
         else:
             for name in ("running_mean", "running_var", "num_batches_tracked"):

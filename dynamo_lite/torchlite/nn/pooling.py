@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from dynamo_lite.torchlite.nn import functional as F
@@ -9,6 +10,8 @@ from dynamo_lite.torchlite.nn.module import Module
 
 
 class _MaxPool(Module):
+    pool: Callable[..., Any]
+
     def __init__(
         self,
         kernel_size: Any,
@@ -32,10 +35,8 @@ class _MaxPool(Module):
             f"dilation={self.dilation}, ceil_mode={self.ceil_mode}"
         )
 
-
-class MaxPool1d(_MaxPool):
     def forward(self, input: Any) -> Any:
-        return F.max_pool1d(
+        return self.pool(
             input,
             self.kernel_size,
             self.stride,
@@ -44,22 +45,19 @@ class MaxPool1d(_MaxPool):
             self.ceil_mode,
             self.return_indices,
         )
+
+
+class MaxPool1d(_MaxPool):
+    pool = staticmethod(F.max_pool1d)
 
 
 class MaxPool2d(_MaxPool):
-    def forward(self, input: Any) -> Any:
-        return F.max_pool2d(
-            input,
-            self.kernel_size,
-            self.stride,
-            self.padding,
-            self.dilation,
-            self.ceil_mode,
-            self.return_indices,
-        )
+    pool = staticmethod(F.max_pool2d)
 
 
 class _AvgPool(Module):
+    pool: Callable[..., Any]
+
     def __init__(
         self,
         kernel_size: Any,
@@ -78,22 +76,23 @@ class _AvgPool(Module):
     def extra_repr(self) -> str:
         return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
 
-
-class AvgPool1d(_AvgPool):
     def forward(self, input: Any) -> Any:
-        return F.avg_pool1d(
+        return self.pool(
             input, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count_include_pad
         )
+
+
+class AvgPool1d(_AvgPool):
+    pool = staticmethod(F.avg_pool1d)
 
 
 class AvgPool2d(_AvgPool):
-    def forward(self, input: Any) -> Any:
-        return F.avg_pool2d(
-            input, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count_include_pad
-        )
+    pool = staticmethod(F.avg_pool2d)
 
 
 class _Adaptive(Module):
+    pool: Callable[..., Any]
+
     def __init__(self, output_size: Any) -> None:
         super().__init__()
         self.output_size = output_size
@@ -101,20 +100,25 @@ class _Adaptive(Module):
     def extra_repr(self) -> str:
         return f"output_size={self.output_size}"
 
+    def forward(self, input: Any) -> Any:
+        return self.pool(input, self.output_size)
+
 
 class AdaptiveAvgPool1d(_Adaptive):
-    def forward(self, input: Any) -> Any:
-        return F.adaptive_avg_pool1d(input, self.output_size)
+    pool = staticmethod(F.adaptive_avg_pool1d)
 
 
 class AdaptiveAvgPool2d(_Adaptive):
-    def forward(self, input: Any) -> Any:
-        return F.adaptive_avg_pool2d(input, self.output_size)
+    pool = staticmethod(F.adaptive_avg_pool2d)
 
 
 class AdaptiveMaxPool2d(_Adaptive):
+    def __init__(self, output_size: Any, return_indices: bool = False) -> None:
+        super().__init__(output_size)
+        self.return_indices = return_indices
+
     def forward(self, input: Any) -> Any:
-        return F.adaptive_max_pool2d(input, self.output_size)
+        return F.adaptive_max_pool2d(input, self.output_size, self.return_indices)
 
 
 class _Pad(Module):
@@ -191,9 +195,12 @@ class Upsample(Module):
             self.scale_factor = tuple(map(float, scale_factor)) if several else float(scale_factor)
         self.mode = mode
         self.align_corners = align_corners
+        self.recompute_scale_factor = recompute_scale_factor
 
     def forward(self, input: Any) -> Any:
-        return F.interpolate(input, self.size, self.scale_factor, self.mode, self.align_corners)
+        return F.interpolate(
+            input, self.size, self.scale_factor, self.mode, self.align_corners, self.recompute_scale_factor
+        )
 
     def extra_repr(self) -> str:
         given = f"size={self.size}" if self.scale_factor is None else f"scale_factor={self.scale_factor}"

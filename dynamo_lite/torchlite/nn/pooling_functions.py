@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from dynamo_lite.lowering.table import FUNCTIONS, NN_FUNCTIONS
@@ -31,6 +32,16 @@ def max_pool1d(
 ) -> Any:
     if stride is None:
         stride = kernel_size
+    if return_indices:
+        # One row of height 1: indices in a row count along it.
+        rows = [
+            [1, *_single(kernel_size)],
+            [1, *_single(stride)],
+            [0, *_single(padding)],
+            [1, *_single(dilation)],
+        ]
+        values, indices = _max_pool2d_with_indices(input.unsqueeze(-2), *rows, ceil_mode)
+        return values.squeeze(-2), indices.squeeze(-2)
     return _max_pool1d(input, kernel_size, stride, padding, dilation, ceil_mode)
 
 
@@ -83,6 +94,10 @@ def fold(
     )
 
 
+def _single(value: Any) -> Any:
+    return [value] if isinstance(value, int) else list(value)
+
+
 def _pair(value: Any) -> Any:
     return [value, value] if isinstance(value, int) else list(value)
 
@@ -120,6 +135,15 @@ def interpolate(
         scales = (
             list(scale_factor) if isinstance(scale_factor, (list, tuple)) else [float(scale_factor)] * spatial
         )
+    if recompute_scale_factor:
+        if scales is None:
+            raise ValueError("recompute_scale_factor is not meaningful with an explicit size.")
+        sizes, scales = (
+            [math.floor(size * scale) for size, scale in zip(input.shape[2:], scales, strict=True)],
+            None,
+        )
+    if antialias:
+        raise NotImplementedError("torchlite has no interpolation with antialias")
     if mode == "nearest" and ndim in _NEAREST:
         return NN_FUNCTIONS[_NEAREST[ndim]](input, sizes, scales)
     if (mode, ndim) in _LINEAR:

@@ -56,7 +56,7 @@ class _Recurrent(Module):
                     shapes |= {"bias_ih": (rows,), "bias_hh": (rows,)}
                 for kind, shape in shapes.items():
                     name = f"{kind}_l{layer}{suffix}"
-                    setattr(self, name, Parameter(_empty(shape, dtype=dtype)))
+                    setattr(self, name, Parameter(_empty(shape, dtype=dtype, device=device)))
                     self._flat_weights_names.append(name)
         self.reset_parameters()
 
@@ -164,10 +164,12 @@ class _Cell(Module):
         self.hidden_size = hidden_size
         self.bias = bias
         rows = self.gates * hidden_size
-        self.weight_ih = Parameter(_empty((rows, input_size), dtype=dtype))
-        self.weight_hh = Parameter(_empty((rows, hidden_size), dtype=dtype))
+        self.weight_ih = Parameter(_empty((rows, input_size), dtype=dtype, device=device))
+        self.weight_hh = Parameter(_empty((rows, hidden_size), dtype=dtype, device=device))
         for name in ("bias_ih", "bias_hh"):
-            self.register_parameter(name, Parameter(_empty(rows, dtype=dtype)) if bias else None)
+            self.register_parameter(
+                name, Parameter(_empty(rows, dtype=dtype, device=device)) if bias else None
+            )
         bound = 1.0 / math.sqrt(hidden_size) if hidden_size > 0 else 0.0
         for weight in self.parameters():
             init.uniform_(weight, -bound, bound)

@@ -61,25 +61,27 @@ class MultiheadAttention(Module):
         self.head_dim = embed_dim // num_heads
         if self.head_dim * num_heads != embed_dim:
             raise AssertionError("embed_dim must be divisible by num_heads")
-        self._make_weights(bias, add_bias_kv, dtype)
-        self.out_proj = Linear(embed_dim, embed_dim, bias=bias, dtype=dtype)
+        self._make_weights(bias, add_bias_kv, dtype, device)
+        self.out_proj = Linear(embed_dim, embed_dim, bias=bias, dtype=dtype, device=device)
         self.add_zero_attn = add_zero_attn
         self._reset_parameters()
 
-    def _make_weights(self, bias: bool, add_bias_kv: bool, dtype: Any) -> None:
+    def _make_weights(self, bias: bool, add_bias_kv: bool, dtype: Any, device: Any) -> None:
         width = self.embed_dim
         packed = self._qkv_same_embed_dim
         separate = {"q_proj_weight": width, "k_proj_weight": self.kdim, "v_proj_weight": self.vdim}
         for name, columns in separate.items():
             self.register_parameter(
-                name, None if packed else Parameter(_empty((width, columns), dtype=dtype))
+                name, None if packed else Parameter(_empty((width, columns), dtype=dtype, device=device))
             )
-        weight = Parameter(_empty((3 * width, width), dtype=dtype)) if packed else None
+        weight = Parameter(_empty((3 * width, width), dtype=dtype, device=device)) if packed else None
         self.register_parameter("in_proj_weight", weight)
-        self.register_parameter("in_proj_bias", Parameter(_empty(3 * width, dtype=dtype)) if bias else None)
+        self.register_parameter(
+            "in_proj_bias", Parameter(_empty(3 * width, dtype=dtype, device=device)) if bias else None
+        )
         for name in ("bias_k", "bias_v"):
             self.register_parameter(
-                name, Parameter(_empty((1, 1, width), dtype=dtype)) if add_bias_kv else None
+                name, Parameter(_empty((1, 1, width), dtype=dtype, device=device)) if add_bias_kv else None
             )
 
     def _reset_parameters(self) -> None:
@@ -152,8 +154,10 @@ def _activation(name: Any) -> Callable[[Any], Any]:
     raise RuntimeError(f"activation should be relu/gelu, not {name}")
 
 
-class TransformerEncoderLayer(Module):
-    """Self-attention and a two-layer feed-forward network, each with a residual connection."""
+class _Layer(Module):
+    """Attentions, each with a residual connection and a norm, and a two-layer feed-forward network behind them."""
+
+    attentions: tuple[str, ...] = ()
 
     def __init__(
         self,
@@ -170,18 +174,28 @@ class TransformerEncoderLayer(Module):
         dtype: Any = None,
     ) -> None:
         super().__init__()
-        self.self_attn = MultiheadAttention(
-            d_model, nhead, dropout=dropout, bias=bias, batch_first=batch_first, dtype=dtype
-        )
-        self.linear1 = Linear(d_model, dim_feedforward, bias=bias, dtype=dtype)
+        made = {"bias": bias, "device": device, "dtype": dtype}
+        for name in self.attentions:
+            setattr(self, name, MultiheadAttention(d_model, nhead, dropout, batch_first=batch_first, **made))
+        self.linear1 = Linear(d_model, dim_feedforward, **made)
         self.dropout = Dropout(dropout)
-        self.linear2 = Linear(dim_feedforward, d_model, bias=bias, dtype=dtype)
+        self.linear2 = Linear(dim_feedforward, d_model, **made)
         self.norm_first = norm_first
-        self.norm1 = LayerNorm(d_model, eps=layer_norm_eps, bias=bias, dtype=dtype)
-        self.norm2 = LayerNorm(d_model, eps=layer_norm_eps, bias=bias, dtype=dtype)
-        self.dropout1 = Dropout(dropout)
-        self.dropout2 = Dropout(dropout)
+        count = len(self.attentions) + 1
+        for number in range(1, count + 1):
+            setattr(self, f"norm{number}", LayerNorm(d_model, eps=layer_norm_eps, **made))
+        for number in range(1, count + 1):
+            setattr(self, f"dropout{number}", Dropout(dropout))
         self.activation = _activation(activation)
+
+    def _feed_forward(self, x: Any) -> Any:
+        return self.linear2(self.dropout(self.activation(self.linear1(x))))
+
+
+class TransformerEncoderLayer(_Layer):
+    """Self-attention and a two-layer feed-forward network, each with a residual connection."""
+
+    attentions = ("self_attn",)
 
     def forward(
         self, src: Any, src_mask: Any = None, src_key_padding_mask: Any = None, is_causal: bool = False
@@ -202,7 +216,7 @@ class TransformerEncoderLayer(Module):
         return self.dropout1(x)
 
     def _ff_block(self, x: Any) -> Any:
-        return self.dropout2(self.linear2(self.dropout(self.activation(self.linear1(x)))))
+        return self.dropout2(self._feed_forward(x))
 
 
 class TransformerEncoder(Module):
@@ -232,38 +246,10 @@ class TransformerEncoder(Module):
         return output if self.norm is None else self.norm(output)
 
 
-class TransformerDecoderLayer(Module):
+class TransformerDecoderLayer(_Layer):
     """Self-attention, attention over the encoder's output, feed-forward."""
 
-    def __init__(
-        self,
-        d_model: int,
-        nhead: int,
-        dim_feedforward: int = 2048,
-        dropout: float = 0.1,
-        activation: Any = F.relu,
-        layer_norm_eps: float = 1e-5,
-        batch_first: bool = False,
-        norm_first: bool = False,
-        bias: bool = True,
-        device: Any = None,
-        dtype: Any = None,
-    ) -> None:
-        super().__init__()
-        attention = {"dropout": dropout, "bias": bias, "batch_first": batch_first, "dtype": dtype}
-        self.self_attn = MultiheadAttention(d_model, nhead, **attention)
-        self.multihead_attn = MultiheadAttention(d_model, nhead, **attention)
-        self.linear1 = Linear(d_model, dim_feedforward, bias=bias, dtype=dtype)
-        self.dropout = Dropout(dropout)
-        self.linear2 = Linear(dim_feedforward, d_model, bias=bias, dtype=dtype)
-        self.norm_first = norm_first
-        self.norm1 = LayerNorm(d_model, eps=layer_norm_eps, bias=bias, dtype=dtype)
-        self.norm2 = LayerNorm(d_model, eps=layer_norm_eps, bias=bias, dtype=dtype)
-        self.norm3 = LayerNorm(d_model, eps=layer_norm_eps, bias=bias, dtype=dtype)
-        self.dropout1 = Dropout(dropout)
-        self.dropout2 = Dropout(dropout)
-        self.dropout3 = Dropout(dropout)
-        self.activation = _activation(activation)
+    attentions = ("self_attn", "multihead_attn")
 
     def forward(
         self,
@@ -295,7 +281,7 @@ class TransformerDecoderLayer(Module):
         return self.norm3(x + self._ff_block(x))
 
     def _ff_block(self, x: Any) -> Any:
-        return self.dropout3(self.linear2(self.dropout(self.activation(self.linear1(x)))))
+        return self.dropout3(self._feed_forward(x))
 
 
 class TransformerDecoder(Module):
@@ -307,8 +293,27 @@ class TransformerDecoder(Module):
         self.num_layers = num_layers
         self.norm = norm
 
-    def forward(self, tgt: Any, memory: Any, **masks: Any) -> Any:
+    def forward(
+        self,
+        tgt: Any,
+        memory: Any,
+        tgt_mask: Any = None,
+        memory_mask: Any = None,
+        tgt_key_padding_mask: Any = None,
+        memory_key_padding_mask: Any = None,
+        tgt_is_causal: bool | None = None,
+        memory_is_causal: bool = False,
+    ) -> Any:
         output = tgt
         for layer in self.layers:
-            output = layer(output, memory, **masks)
+            output = layer(
+                output,
+                memory,
+                tgt_mask=tgt_mask,
+                memory_mask=memory_mask,
+                tgt_key_padding_mask=tgt_key_padding_mask,
+                memory_key_padding_mask=memory_key_padding_mask,
+                tgt_is_causal=bool(tgt_is_causal),
+                memory_is_causal=memory_is_causal,
+            )
         return output if self.norm is None else self.norm(output)
