@@ -53,6 +53,12 @@ def _walk(module: Any, once: bool) -> Iterator[tuple[str, Any]]:
 _ONE_CAPTURE: Final = threading.RLock()
 
 
+def _autocast_nesting() -> int:
+    """How many autocast blocks are open; PyTorch tells only when it changes."""
+    torch.autocast_increment_nesting()
+    return torch.autocast_decrement_nesting()
+
+
 class Library:
     """How a front end looks at tensors and modules of PyTorch."""
 
@@ -140,6 +146,7 @@ class Library:
         if torch.is_autocast_enabled("cpu"):
             raise AUTOCAST(where="around export", location=None)
         cast = torch.get_autocast_dtype("cpu"), torch.is_autocast_cache_enabled()
+        nesting = _autocast_nesting()
         compiler = torch.compiler
         flags = compiler._is_compiling_flag, compiler._is_exporting_flag
         modes.set_grad_enabled(torch_grad)
@@ -153,6 +160,10 @@ class Library:
             torch.set_autocast_enabled("cpu", False)
             torch.set_autocast_dtype("cpu", cast[0])
             torch.set_autocast_cache_enabled(cast[1])
+            for _ in range(_autocast_nesting(), nesting):
+                torch.autocast_increment_nesting()
+            for _ in range(nesting, _autocast_nesting()):
+                torch.autocast_decrement_nesting()
             torch.set_grad_enabled(torch_grad)
             torch.set_default_dtype(torch_default)
             modes.set_grad_enabled(grad)
