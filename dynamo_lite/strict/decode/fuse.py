@@ -9,7 +9,7 @@ tail, never reached, gives the call its handler and position.
 from __future__ import annotations
 
 from array import array
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from dynamo_lite.strict.decode.record import Decoded, Handler, Instruction
 
@@ -72,6 +72,11 @@ _JUMPS: Final = frozenset(
         "jump_if_false_or_pop", "jump_if_true_or_pop", "for_iter", "send", "send_pop",
     }
 )  # fmt: skip
+# of the parts of a joined instruction, those that cannot raise
+_SILENT: Final = frozenset({"store_fast", "pop_jump_if_false", "pop_jump_if_true", "jump"})
+_FOLLOWING: Final[dict[str, dict[str, Rule]]] = {}
+for (_first, _second), _rule in RULES.items():
+    _FOLLOWING.setdefault(_first, {})[_second] = _rule
 
 
 def fuse(decoded: Decoded) -> Decoded:
@@ -85,8 +90,7 @@ def joined_loads(fused: Decoded, index: int) -> list[tuple[int, int]]:
 
     fusion = _Fusion(decode(fused.code))
     fusion.run()
-    parts = fusion.parts[index] if index < len(fusion.parts) else []
-    old = fusion.old
+    old, parts = fusion.old, fusion.parts(index)
     return [
         (old.instructions[part][1], old.offsets[part])
         for part in parts
@@ -100,99 +104,101 @@ class _Fusion:
     def __init__(self, decoded: Decoded) -> None:
         self.old = decoded
         self.handlers: tuple[Handler | None, ...] = decoded.handlers or (None,) * len(decoded.instructions)
-        self.parts: list[list[int]] = []  # the old indices that each new instruction is made of
+        # new instruction → the old index where it begins; it goes on to where the next one begins
+        self.starts: list[int] = []
         self.ops: list[str] = []
         self.tails: dict[int, int] = {}  # new index of an instruction with a tail → old index of the tail
 
     def run(self) -> Decoded:
-        targets = self._targets()
-        self._join(targets)
+        self._join(self._targets())
         if len(self.ops) == len(self.old.instructions):
             return self.old
         return self._build()
 
+    def parts(self, new: int) -> range:
+        """The old indices that a new instruction is made of; none for a tail."""
+        starts, count = self.starts, len(self.old.instructions)
+        if new >= len(starts):
+            return range(0)
+        return range(starts[new], starts[new + 1] if new + 1 < len(starts) else count)
+
     def _targets(self) -> set[int]:
         targets = {handler[0] for handler in self.old.handlers if handler is not None}
-        for op, arg in self.old.instructions:
-            if op in _JUMPS or (op == "yield_sub" and arg is not None):
-                targets.add(arg)
+        targets.update([arg for op, arg in self.old.instructions if op in _JUMPS])
+        targets.update([arg for op, arg in self.old.instructions if op == "yield_sub" and arg is not None])
         return targets
 
     def _join(self, targets: set[int]) -> None:
-        instructions, handlers, rules = self.old.instructions, self.handlers, RULES
+        instructions, handlers, starts, ops = self.old.instructions, self.handlers, self.starts, self.ops
         count = len(instructions)
         position = 0
         while position < count:
             op = instructions[position][0]
-            parts = [position]
+            starts.append(position)
             following = position + 1
-            while (
-                following < count and following not in targets and handlers[following] is handlers[position]
-            ):
-                rule = rules.get((op, instructions[following][0]))
-                if rule is None:
+            while (rules := _FOLLOWING.get(op)) is not None and following < count:
+                rule = rules.get(instructions[following][0])
+                if rule is None or following in targets or handlers[following] is not handlers[position]:
                     break
                 if rule.unless and following + 1 < count and instructions[following + 1][0] in rule.unless:
                     break
                 op = rule.op
                 if rule.tail:
-                    self.tails[len(self.ops)] = following
-                parts.append(following)
+                    self.tails[len(ops)] = following
                 following += 1
-            self.ops.append(op)
-            self.parts.append(parts)
+            ops.append(op)
             position = following
 
     def _build(self) -> Decoded:
-        old = self.old
-        moved: dict[int, int] = {parts[0]: new for new, parts in enumerate(self.parts)}
-        count = len(self.ops)
+        old, starts = self.old, self.starts
+        moved: dict[int, int] = dict(zip(starts, range(len(starts)), strict=True))
+        count = len(starts)
         # each tail takes three places behind the code: the stand-in, the instruction, the jump back
         place = {new: count + 3 * number + 1 for number, new in enumerate(self.tails)}
-        instructions: list[Instruction] = [
-            (op, self._argument(parts, moved, place.get(new)))
-            for new, (op, parts) in enumerate(zip(self.ops, self.parts, strict=True))
-        ]
-        offsets = array("l", [old.offsets[self._where(parts)] for parts in self.parts])
-        sources = [parts[0] for parts in self.parts]
+        instructions: list[Instruction] = []
+        offsets = array("l")
+        for new, first in enumerate(starts):
+            end = starts[new + 1] if new + 1 < count else len(old.instructions)
+            if end - first == 1:
+                instructions.append(self._single(first, moved))
+                offsets.append(old.offsets[first])
+            else:
+                parts = range(first, end)
+                arguments = [self._single(part, moved)[1] for part in parts]
+                if new in place:
+                    arguments.append(place[new])
+                instructions.append((self.ops[new], tuple(arguments)))
+                offsets.append(old.offsets[self._where(parts)])
+        sources = [*starts]
         for new, tail in self.tails.items():
-            back = ("jump", new + 1)
-            instructions += (("unreachable", "tail"), self._single(tail, moved), back)
-            first = self.parts[new][0]
-            sources += (first, first, first)
+            instructions += (("unreachable", "tail"), self._single(tail, moved), ("jump", new + 1))
+            sources += (starts[new],) * 3
             offsets.extend((offsets[new], old.offsets[tail], old.offsets[tail]))
-        handlers: tuple[Handler | None, ...] = ()
-        if old.handlers:
-            kept = {
-                id(handler): (moved[handler[0]], handler[1], handler[2])
-                for handler in old.handlers
-                if handler is not None
-            }
-            handlers = tuple(
-                [None if self.handlers[s] is None else kept[id(self.handlers[s])] for s in sources]
-            )
-        return Decoded(old.code, tuple(instructions), offsets, handlers, old.slot_names)
+        return Decoded(
+            old.code, tuple(instructions), offsets, self._moved_handlers(sources, moved), old.slot_names
+        )
 
-    def _where(self, parts: list[int]) -> int:
+    def _moved_handlers(self, sources: list[int], moved: dict[int, int]) -> tuple[Handler | None, ...]:
+        """The handler of each new instruction: that of the old one at its source."""
+        if not self.old.handlers:
+            return ()
+        kept: dict[int, Handler | None] = {
+            id(handler): (moved[handler[0]], handler[1], handler[2])
+            for handler in self.handlers
+            if handler is not None
+        }
+        return tuple([kept.get(id(self.handlers[source])) for source in sources])
+
+    def _where(self, parts: range) -> int:
         """The part whose position the whole takes: the one that may raise, which is not a plain load or store."""
         for part in reversed(parts):
-            if self.old.instructions[part][0] not in (
-                "store_fast",
-                "pop_jump_if_false",
-                "pop_jump_if_true",
-                "jump",
-            ):
+            if self.old.instructions[part][0] not in _SILENT:
                 return part
         return parts[0]
 
     def _single(self, index: int, moved: dict[int, int]) -> Instruction:
-        op, arg = self.old.instructions[index]
+        instruction = self.old.instructions[index]
+        op, arg = instruction
         if op in _JUMPS or (op == "yield_sub" and arg is not None):
             return op, moved[arg]
-        return op, arg
-
-    def _argument(self, parts: list[int], moved: dict[int, int], tail: int | None) -> Any:
-        if len(parts) == 1:
-            return self._single(parts[0], moved)[1]
-        arguments = [self._single(part, moved)[1] for part in parts]
-        return tuple(arguments) if tail is None else (*arguments, tail)
+        return instruction
