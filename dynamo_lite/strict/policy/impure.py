@@ -3,9 +3,18 @@
 from __future__ import annotations
 
 import threading
+from types import (
+    BuiltinFunctionType,
+    ClassMethodDescriptorType,
+    MethodDescriptorType,
+    MethodWrapperType,
+    ModuleType,
+    WrapperDescriptorType,
+)
 from typing import Any, Final
 
-from dynamo_lite.strict.policy import tables
+from dynamo_lite.strict.machine.slots import dict_of, mro_of
+from dynamo_lite.strict.policy import modules, tables
 from fx_ir.provenance import EffectKind
 
 LOCKS: Final = (type(threading.Lock()), type(threading.RLock()))
@@ -21,32 +30,60 @@ def is_lock_method(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bo
 
 
 def module_of(fn: Any) -> str:
-    """The module of a C function or of the class that its method belongs to."""
-    owner = fn.__self__
-    if owner is None or type(owner).__name__ == "module":
-        return fn.__module__ or ""
-    cls = owner if type(owner) is type else type(owner)
+    """The module of a C function or class, or of the C class that defines a method; that of an instance's class otherwise."""
+    kind = type(fn)
+    if kind is BuiltinFunctionType:
+        owner = fn.__self__
+        if owner is None or type(owner) is ModuleType:
+            return fn.__module__ or ""
+        if fn.__module__ is not None and not issubclass(type(owner), type):
+            return str(fn.__module__)
+        return _defining(owner if issubclass(type(owner), type) else type(owner), fn.__name__)
+    if kind in (MethodDescriptorType, WrapperDescriptorType, ClassMethodDescriptorType, MethodWrapperType):
+        return _module(fn.__objclass__)
+    if issubclass(kind, type):
+        return _defining(fn, "__new__")
+    return _defining(kind, "__call__")
+
+
+def _module(cls: type) -> str:
     return str(type.__getattribute__(cls, "__module__"))
+
+
+def _defining(cls: type, name: str) -> str:
+    """The module of the class in the MRO that has the attribute."""
+    return next((_module(base) for base in mro_of(cls) if name in dict_of(base)), _module(cls))
 
 
 def name_of(fn: Any) -> str:
     """``time.perf_counter``: the name in tables and messages."""
-    return f"{module_of(fn)}.{fn.__name__}"
+    return f"{module_of(fn)}.{_own_name(fn)}"
 
 
-def reason(fn: Any) -> tuple[str, str] | None:
-    """``(what it does, what to do instead)`` for a C function that is impure; None for others."""
-    owner = fn.__self__
-    if type(owner) is type and fn.__name__ in tables.CLOCK_METHODS and owner.__module__ == "datetime":
-        return tables.REFUSED["time.time"]
-    found = tables.REFUSED.get(name_of(fn))
-    return found if found is not None else module_reason(module_of(fn))
+def _own_name(fn: Any) -> str:
+    name = getattr(fn, "__name__", None)
+    return name if type(name) is str else type(fn).__name__
 
 
-def module_reason(module: str) -> tuple[str, str] | None:
+def refusal(fn: Any) -> modules.Reason | None:
+    """``(what it does, what to do instead)`` for C code that strict mode does not call; None for what it calls."""
+    owner = getattr(fn, "__self__", None)
+    name = _own_name(fn)
+    if type(owner) is type and name in tables.CLOCK_METHODS and owner.__module__ == "datetime":
+        return modules.CLOCK
+    return modules.classify(module_of(fn), name)
+
+
+def reason(fn: Any) -> modules.Reason | None:
+    """The same for what is known to be impure: unknown code is not."""
+    found = refusal(fn)
+    return None if found is modules.UNKNOWN else found
+
+
+def module_reason(module: str) -> modules.Reason | None:
     """The same for everything in a module, or in a package that holds it."""
     while module:
-        found = tables.REFUSED_MODULES.get(module)
+        found = modules.REFUSED_MODULES.get(module)
         if found is not None:
             return found
         module = module.rpartition(".")[0]

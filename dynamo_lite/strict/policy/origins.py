@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
+from types import BuiltinFunctionType, FunctionType, MethodType, MethodWrapperType, ModuleType
 from typing import Any, Final, Literal
 
 from fx_ir.provenance import Assumption, AssumptionKind
@@ -140,11 +140,23 @@ class Origins:
             if kind == "attr" and not _holds(origin.value, step, value):
                 return  # found on the class of the owner, where assigning to the owner would be seen
             self._record(origin, kind, step, value, "identity")
-            self.place(value, origin, kind, step)
+            self._held_by(self.place(value, origin, kind, step))
             return
         made = self.place(value, origin, kind, step)
+        if cls is MethodWrapperType:
+            self.place(value.__self__, made, "attr", "__self__")
         if cls in (tuple, list, set, frozenset, dict):
             self._container(made, kind, step, value, origin)
+
+    def _held_by(self, function: Origin) -> None:
+        """The cells that a function closes over, and the object that a C method is bound to, are outside as well."""
+        value = function.value
+        if type(value) is FunctionType and value.__closure__:
+            cells = self.place(value.__closure__, function, "attr", "__closure__")
+            for index, cell in enumerate(value.__closure__):
+                self.place(cell, cells, "item", index)
+        elif type(value) is BuiltinFunctionType and type(value.__self__) is not ModuleType:
+            self.place(value.__self__, function, "attr", "__self__")
 
     def assume_class(self, origin: Origin) -> None:
         """The object's class is what it is."""

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from dynamo_lite.strict.mutators import MUTATORS
-from dynamo_lite.strict.policy import impure, tables
+from dynamo_lite.strict.policy import impure, modules, tables
 
 _INTRODUCTION = """# What strict mode allows
 
 Made by `python -m dynamo_lite.strict.policy.page > docs/strict-policy.md`. It holds while a model is captured; `dl.interpret` itself runs anything.
 
-Python functions are interpreted. What is not Python is called natively, and this page says what becomes of such calls. A callable that no table names is
-taken as *pure*: it computes from its arguments. Everything that forward writes lies in a transaction and is put back when tracing ends,
+Python functions are interpreted. What is not Python is called natively, and this page says what becomes of such calls. C code is known by
+its module: it computes from its arguments, changes one of them, or is refused; C code of a module that no table names is refused. Everything that forward writes lies in a transaction and is put back when tracing ends,
 whether it ends well or not; `program.effects` lists it. What forward reads from outside and burns in is in `program.assumptions`.
 """
 
@@ -24,11 +24,14 @@ def _rows(heading: tuple[str, str, str], rows: Iterable[tuple[str, str, str]]) -
 
 def page() -> str:
     """Markdown."""
+    differing = {name: why for name, why in modules.FUNCTIONS.items() if why is not None}
     lines = [_INTRODUCTION, "## Refused", ""]
     refused = [
         (f"`{name}`" if "." in name else f"everything in `{name}`", reason, hint)
-        for name, (reason, hint) in sorted({**tables.REFUSED_MODULES, **tables.REFUSED}.items())
+        for name, (reason, hint) in sorted({**modules.REFUSED_MODULES, **differing}.items())
     ]
+    refused.append(("C code of a module that no table names", *modules.UNKNOWN))
+    refused.append(("methods of an outside hash, compressor, parser or reader", *modules.STREAM))
     refused.append(("`id` in the user's own code", *tables.IDENTITY))
     refused.append(
         (
@@ -57,6 +60,25 @@ def page() -> str:
     lines += ["* attributes of outside objects, globals and closure variables, with their path and line.", ""]
     lines += ["## Changes its object: under the transaction", ""]
     lines += [f"* `{cls.__name__}`: {', '.join(sorted(names))}" for cls, names in MUTATORS.items()]
+    computing = sorted(name for name, why in modules.FUNCTIONS.items() if why is None)
+    lines += [
+        "",
+        "## Computes from its arguments",
+        "",
+        ", ".join(f"`{name}`" for name in sorted(modules.PURE)),
+    ]
+    lines += [
+        f"; packages {', '.join(sorted(modules.KNOWN_PACKAGES))}; of other modules ",
+        ", ".join(computing),
+        "",
+    ]
+    lines += [
+        "Objects of these keep state that cannot be put back, and are used where forward made them:",
+        "",
+    ]
+    lines += [", ".join(f"`{name}`" for name in sorted(modules.STREAMS))]
+    lines += ["", "## Called by C, and not rehearsed", ""]
+    lines += [f"* `{file}`: {why}" for file, why in {**tables.TRUSTED, **tables.WEAK_TABLES}.items()]
     lines += ["", "## Kept symbolic", "", "Of a size, or of a number read from a tensor:", ""]
     lines += [f"* `{function.__module__}.{function.__name__}`" for function in tables.SYMBOLIC]
     return "\n".join(lines) + "\n"

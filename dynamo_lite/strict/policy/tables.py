@@ -1,7 +1,6 @@
 """What the standard library may do while tracing, as tables. ``docs/strict-policy.md`` is made from them.
 
-A callable in none of the tables is *pure* where its module is one of the interpreter's own or known to be so: it is called natively.
-Methods of builtin containers that change them are found by ``mutators.mutated``.
+What each module of C code may do stands in ``policy.modules``. Methods of builtin containers that change them are found by ``mutators.mutated``.
 """
 
 from __future__ import annotations
@@ -11,54 +10,11 @@ import math
 import operator
 import os
 from collections.abc import Callable
-from types import BuiltinFunctionType, CellType, CodeType, FunctionType, GeneratorType, ModuleType
+from types import BuiltinFunctionType, CellType, CodeType, FunctionType, ModuleType
 from typing import Any, Final
 
 from solver.sym import SymBool, SymFloat, SymInt, sym_float, sym_int, sym_sqrt
 
-# --- refused: what cannot be undone or differs from run to run. By module, or by module and qualified name.
-
-REFUSED_MODULES: Final[dict[str, tuple[str, str]]] = {
-    "random": ("draws random numbers outside the tensor library", "draw with torch.rand and its kin, or pass the value as an input"),
-    "_random": ("draws random numbers outside the tensor library", "draw with torch.rand and its kin, or pass the value as an input"),
-    "secrets": ("draws random numbers outside the tensor library", "pass the value as an input"),
-    "uuid": ("makes an identifier that differs from run to run", "pass it as an input"),
-    "numpy.random": ("draws random numbers outside the tensor library", "draw with torch.rand and its kin, or pass the value as an input"),
-    "socket": ("opens a connection", "do it outside forward"),
-    "_socket": ("opens a connection", "do it outside forward"),
-    "subprocess": ("starts a process", "do it outside forward"),
-    "_posixsubprocess": ("starts a process", "do it outside forward"),
-    "threading": ("starts or synchronises threads", "do it outside forward"),
-    "_thread": ("starts or synchronises threads", "do it outside forward"),
-    "tempfile": ("writes files", "do it outside forward"),
-    "shutil": ("writes files", "do it outside forward"),
-    "_io": ("reads or writes files", "read the data outside forward and pass it as an input"),
-    "ctypes": ("calls machine code", "wrap it as an operator with library.custom_op"),
-    "_ctypes": ("calls machine code", "wrap it as an operator with library.custom_op"),
-}  # fmt: skip
-_CLOCK: Final = ("reads a clock", "read it outside forward and pass it as an input")
-_FILES: Final = ("reads or writes files", "read the data outside forward and pass it as an input")
-REFUSED: Final[dict[str, tuple[str, str]]] = {
-    **{
-        f"time.{name}": _CLOCK
-        for name in (
-            "time", "time_ns", "perf_counter", "perf_counter_ns", "monotonic", "monotonic_ns", "process_time",
-            "process_time_ns", "thread_time", "localtime", "gmtime", "ctime", "sleep",
-        )
-    },
-    "builtins.open": _FILES,
-    "_io.open": _FILES,  # what open itself is called differs between versions
-    "io.open": _FILES,
-    "builtins.input": ("asks the user", "pass the value as an input"),
-    "builtins.breakpoint": ("stops for a debugger", "debug the model eagerly"),
-    "posix.urandom": ("draws random numbers", "pass the value as an input"),
-    "posix.system": ("starts a process", "do it outside forward"),
-    "posix.open": _FILES,
-    "posix.remove": _FILES,
-    "posix.unlink": _FILES,
-    "posix.mkdir": _FILES,
-    "posix.getpid": ("differs from run to run", "pass the value as an input"),
-}  # fmt: skip
 CLOCK_METHODS: Final = frozenset({"now", "today", "utcnow"})
 IDENTITY: Final = (
     "uses the address of an object as data",
@@ -130,9 +86,3 @@ SYMBOLIC: Final[dict[Callable[..., Any], Callable[[Any], Any]]] = {
     math.sqrt: sym_sqrt,
 }
 NUMBERS: Final = (SymInt, SymFloat, SymBool)
-ITERATOR_TYPES: Final[frozenset[type]] = frozenset(
-    {
-        map, zip, filter, enumerate, reversed, type(iter([])), type(iter(())), type(iter({})), type(iter(set())),
-        type(iter("")), type(iter(range(0))), GeneratorType,
-    }
-)  # fmt: skip

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+import io
 import os
+import threading
 import weakref
 from collections.abc import Callable
-from functools import lru_cache, partial
-from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
+from functools import cache, lru_cache, partial
+from types import (
+    BuiltinFunctionType,
+    CodeType,
+    FunctionType,
+    MethodDescriptorType,
+    ModuleType,
+    WrapperDescriptorType,
+)
 from typing import Any, Final
 
 from dynamo_lite import places
@@ -18,8 +27,8 @@ from dynamo_lite.strict.machine.frame import Frame
 from dynamo_lite.strict.machine.host import Observer
 from dynamo_lite.strict.machine.null import NullPolicy
 from dynamo_lite.strict.machine.slots import MISSING, lookup, mro_of
-from dynamo_lite.strict.mutators import mutated
-from dynamo_lite.strict.policy import impure, tables
+from dynamo_lite.strict.mutators import changed_by_numpy, mutated
+from dynamo_lite.strict.policy import impure, modules, tables
 from dynamo_lite.strict.policy.errors import CALL_REFUSED, FINALIZER, ITERATOR_OUTSIDE
 from dynamo_lite.strict.policy.origins import Origins
 from dynamo_lite.strict.policy.roots import globals_root
@@ -36,6 +45,9 @@ _WAY_OUT: Final = WayOut.__call__
 _ENVIRON: Final = type(os.environ)
 _SMALL: Final = (-5, 256)  # equal ints in this range are one object in CPython
 _CACHE: Final = type(lru_cache(len))
+_GET_IDENT: Final = threading.get_ident
+_BUFFERS: Final = (io.StringIO, io.BytesIO)
+_UNBOUND: Final = (MethodDescriptorType, WrapperDescriptorType)
 _NO_OWNER: Final = (type(None), ModuleType)
 _CLASSES: Final = {SymInt: int, SymFloat: float, SymBool: bool}
 
@@ -153,8 +165,8 @@ class TracePolicy(NullPolicy):
         container = mutated(fn, args)
         if container is not MISSING:
             self.transaction.write("content", container, None)
-        elif kind is BuiltinFunctionType:
-            if impure.is_lock_method(fn, args, kwargs):
+        else:
+            if kind is BuiltinFunctionType and impure.is_lock_method(fn, args, kwargs):
                 self.transaction.note("other", impure.name_of(fn), "dropped")
                 return impure.LOCK_ANSWERS[fn.__name__]
             refusal = self._refusal(fn, args, frame)
@@ -165,9 +177,11 @@ class TracePolicy(NullPolicy):
                     hint_text=refusal[1],
                     location=traced.location(),
                 )
-            if impure.name_of(fn) in tables.SKIPPED:
+            if kind is BuiltinFunctionType and impure.name_of(fn) in tables.SKIPPED:
                 self.transaction.note("output", impure.name_of(fn), "dropped")
                 return None
+            for array in changed_by_numpy(fn, args, kwargs):
+                self.transaction.write("content", array, None)
         symbolic = tables.SYMBOLIC.get(fn) if kind is BuiltinFunctionType or kind is type else None
         if symbolic is not None and len(args) == 1 and not kwargs:
             result = self._number(symbolic, args[0])
@@ -233,9 +247,20 @@ class TracePolicy(NullPolicy):
             code = frame.code
             user = code is None or not places.is_library_file(code.code.co_filename)
             return tables.IDENTITY if user else None
+        if fn is _GET_IDENT:  # the same
+            code = frame.code
+            if code is not None and places.is_library_file(code.code.co_filename):
+                return None
         if fn is next and args and self.origins.is_outside(args[0]):
             raise ITERATOR_OUTSIDE(type=type(args[0]).__name__, location=traced.location())
-        return impure.reason(fn)
+        owner = args[0] if args and type(fn) in _UNBOUND else getattr(fn, "__self__", None)
+        if _is_native_iterator(type(owner)) and self.origins.is_outside(owner):
+            raise ITERATOR_OUTSIDE(type=type(owner).__name__, location=traced.location())
+        if type(owner) in _BUFFERS and not self.origins.is_outside(owner):
+            return None
+        if self.origins.is_outside(owner) and modules.is_stream(impure.module_of(fn)):
+            return modules.STREAM
+        return impure.refusal(fn)
 
     def _environ(self, fn: FunctionType, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if fn.__name__ in ("__getitem__", "get", "__contains__") and len(args) > 1:
@@ -301,6 +326,7 @@ class TracePolicy(NullPolicy):
     def load_attr(self, obj: Any, name: str, value: Any) -> Any:
         if self.origins.is_outside(obj) and self.transaction.entry(obj, "attr", name) is None:
             self.origins.read(obj, "attr", name, value)
+            self._refuse_iterator(value)
         return value
 
     def load_item(self, container: Any, key: Any, value: Any) -> Any:
@@ -308,10 +334,11 @@ class TracePolicy(NullPolicy):
             self._read_environment(key)
         elif self.origins.is_outside(container) and self.transaction.entry(container, "item", key) is None:
             self.origins.read(container, "item", key, value)
+            self._refuse_iterator(value)
         return value
 
     def _refuse_iterator(self, value: Any) -> None:
-        if type(value) in tables.ITERATOR_TYPES:
+        if type(value) not in tables.QUIET and _is_native_iterator(type(value)):
             raise ITERATOR_OUTSIDE(type=type(value).__name__, location=traced.location())
 
     # --- writes
@@ -321,6 +348,14 @@ class TracePolicy(NullPolicy):
 
     def made(self, value: Any) -> None:
         self.transaction.made(value)
+
+
+@cache
+def _is_native_iterator(cls: type) -> bool:
+    """An iterator of C code. Those in Python are interpreted, and what they write is put back; files have rules of their own."""
+    step = lookup(cls, "__next__")
+    own = type(step) is WrapperDescriptorType and lookup(cls, "__iter__") is not MISSING
+    return own and not cls.__module__.startswith(("_io", "torch", "numpy"))
 
 
 def _is_weakref_code(callback: FunctionType) -> bool:

@@ -135,7 +135,7 @@ def shown(x: Any) -> Any:
 
 
 def formatted(x: Any) -> Any:
-    return x * len("{!r} {}".format([Key("a")], Key("bcd")))  # noqa: UP032
+    return x * len("{!r} {}".format([Key("a")], Key("bcd")))
 
 
 def listed(x: Any) -> Any:
@@ -149,7 +149,7 @@ def joined(x: Any) -> Any:
     return x * len(left & right) + len(left | right) + merged[Key("a")] + len(dict.fromkeys([Key("a")] * 2))
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def area(key: Key, factor: int) -> int:
     LOG.append("area")
     return len(key.name) * factor
