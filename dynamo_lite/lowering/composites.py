@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from dynamo_lite import dispatch
 from dynamo_lite.lowering import metadata
 from dynamo_lite.lowering.access import meta_of
 from dynamo_lite.lowering.packets import apply
@@ -139,10 +140,12 @@ def det(self: Any) -> Any:
 
 def _in_place_view(name: str) -> Callable[..., Any]:
     def change(self: Any, *args: Any) -> Any:
+        if dispatch.recorder() is not None:
+            return apply(f"{name}_", self, *args)
         metadata.set_attribute(self, "data", apply(name, self, *args))
         return self
 
-    change.__doc__ = f"``{name}`` of the tensor itself: it views its memory otherwise from now on. Refused while exporting."
+    change.__doc__ = f"``{name}`` of the tensor itself: it views its memory otherwise from now on."
     return change
 
 

@@ -116,6 +116,10 @@ _UNTOUCHED: Final = frozenset({
 })  # fmt: skip
 
 
+# C functions whose arguments are the operator's, and not those of the public Python function of the name.
+_PRIVATE: Final = frozenset({"tensordot"})
+
+
 def _namespace(
     space: Any, known: Mapping[str, TensorFunction], prefix: str
 ) -> Iterable[tuple[Any, TensorFunction]]:
@@ -123,7 +127,8 @@ def _namespace(
         found = getattr(space, name)
         if name.startswith("__") or not callable(found):
             continue
-        yield found, bridged(known.get(name) or _missing(f"{prefix}.{name}", name))
+        public = None if name in _PRIVATE else known.get(name)
+        yield found, bridged(public or _missing(f"{prefix}.{name}", name))
 
 
 def _descriptors() -> Iterable[tuple[str, Any]]:

@@ -56,7 +56,7 @@ class _LegacyClass(type):
     stands_for: Any
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
-        return _from_native(ANSWERS[id(cls.stands_for)])(*args, **kwargs)
+        return _from_native(ANSWERS[id(cls.stands_for)], cls.stands_for)(*args, **kwargs)
 
     def __instancecheck__(cls, value: Any) -> bool:
         if type(value) is Shell:

@@ -355,6 +355,7 @@ class Tracer:
         if view.view_of is not None:
             view.view_of.parent = was
         fake.meta, fake.node, fake.view_of = view.meta, view.node, view.view_of
+        fake.viewed = False  # what was viewed is now its parent
 
     def write(self, target: Any, value: Any, idempotent: bool = False) -> None:
         """Makes ``value`` the content of ``target``, cast to its dtype; all aliases see it.

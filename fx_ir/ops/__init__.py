@@ -15,6 +15,7 @@ from fx_ir.ops import (
     creation,
     grids,
     indexing,
+    inplace_views,
     joining,
     loss,
     matmul,
@@ -52,7 +53,7 @@ from fx_ir.ops.registry import (
 
 FAMILIES = (
     binary, unary, ternary, activation, reduction, statistics, matmul, norm, batch_norm, attention, conv, pool, padding,
-    resample, recurrent, loss, reshape, views, permute, splits, convert, creation, ranges, joining, grids, indexing,
+    resample, recurrent, loss, reshape, views, permute, inplace_views, splits, convert, creation, ranges, joining, grids, indexing,
     scatter, sorting, spectral, composite, random, sym,
 )  # fmt: skip
 

@@ -136,7 +136,19 @@ def initialised(self: Any, x: Any) -> Any:
     return x @ w @ v + c
 
 
+def turned_in_place(self: Any, x: Any) -> Any:
+    y = x.clone()
+    y.t_()
+    y.unsqueeze_(0)
+    y.transpose_(0, 1)
+    y.squeeze_(1)
+    z = y
+    z.add_(1)
+    return y.contiguous(), y.shape[0], torch.tensordot(x, x, dims=([1], [1]))
+
+
 PROGRAMS = (
+    turned_in_place,
     defined, scaled, regions, initialised,
     lower_precision, half_precision, widened, networks, nested, decorated, written_out,
     of_numbers, of_sizes, of_places, types,
