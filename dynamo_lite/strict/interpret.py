@@ -32,7 +32,7 @@ def interpret(fn: Callable[P, R]) -> Callable[P, R]:
 
     try:
         return functools.update_wrapper(interpreted, fn)
-    except AttributeError:
+    except (AttributeError, TypeError):  # a C type's own descriptors stand where a function has values
         return interpreted
 
 
@@ -51,6 +51,7 @@ def enter(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         classes_changed()
         machine.limit = limit
         machine.base.depth = _depth()
+        machine.base.globals = sys._getframe(2).f_globals
         sys.setrecursionlimit(host_limit(limit))
     error: BaseException | None = None
     try:
@@ -62,6 +63,7 @@ def enter(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     finally:
         del error
         if not nested:
+            machine.base.globals = {}
             sys.setrecursionlimit(max(machine.limit, 1))
 
 

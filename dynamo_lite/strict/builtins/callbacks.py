@@ -7,14 +7,17 @@ callback, so it only goes where user code cannot get it back to compare it: into
 from __future__ import annotations
 
 import bisect
+import builtins
 import contextvars
 import functools
 import itertools
 import operator
 import re
+import sys
+import warnings
 from collections import defaultdict
 from collections.abc import Callable
-from types import FunctionType, MethodType
+from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any, Final
 
 from dynamo_lite.strict.builtins.registry import replaces_directly, replaces_method_directly
@@ -45,11 +48,20 @@ def _itself(fn: Any) -> Any:
     return fn
 
 
+# C functions that look at the frame that calls them: it must be the interpreted one
+_READ_THE_CALLER: Final = frozenset({
+    builtins.eval, builtins.exec, builtins.globals, builtins.locals, builtins.vars, builtins.dir, builtins.compile,
+    builtins.__import__, sys._getframe, sys.exc_info, sys.exception, warnings.warn,
+})  # fmt: skip
+
+
 def needs_callback(frame: Frame, fn: Any) -> bool:
     """Whether calling the object runs interpreted code."""
     kind = type(fn)
     if kind is FunctionType or kind is MethodType or kind is functools.partial:
         return True
+    if kind is BuiltinFunctionType:
+        return fn in _READ_THE_CALLER
     if issubclass(kind, type):
         return slot(frame, fn, "__init__") is not None or slot(frame, fn, "__new__") is not None
     return slot(frame, kind, "__call__") is not None

@@ -17,7 +17,7 @@ from dynamo_lite.strict.machine.frame import Frame, new_frame
 from dynamo_lite.strict.machine.routine import Routine, call, start
 from dynamo_lite.strict.machine.run import get_traceback, host_limit, shadow_frame
 from dynamo_lite.strict.machine.slots import lookup
-from dynamo_lite.strict.machine.view import FrameView, frame_locals, frame_of, user_frame, view_of
+from dynamo_lite.strict.machine.view import FrameView, frame_locals, frame_of, host_frame, user_frame, view_of
 
 
 def _none(args: tuple[Any, ...], kwargs: Kwargs) -> bool:
@@ -244,7 +244,8 @@ def getframe(frame: Frame, args: tuple[Any, ...], kwargs: Kwargs) -> Frame | Non
     if kwargs or len(args) > 1 or (args and type(args[0]) is not int):
         return native(frame, sys._getframe, args, kwargs)
     depth = args[0] if args else 0
-    view: Any = view_of(user_frame(frame))
+    where = user_frame(frame)
+    view: Any = host_frame() if where.code is None else view_of(where)
     for _ in range(max(depth, 0)):
         view = view.f_back
         if view is None:

@@ -13,7 +13,8 @@ from typing import Any, Final
 
 from dynamo_lite.strict.machine.current import current_machine
 from dynamo_lite.strict.machine.frame import Frame, GeneratorFrame, Handled
-from dynamo_lite.strict.machine.generators import attach, throw_into
+from dynamo_lite.strict.machine.functions import hand_over
+from dynamo_lite.strict.machine.generators import attach, is_running, throw_into
 from dynamo_lite.strict.machine.host import HOST
 from dynamo_lite.strict.machine.run import get_traceback, run, user_traceback
 
@@ -27,7 +28,7 @@ _PRIMED: Final = object()
 
 def _enter(frame: GeneratorFrame) -> Frame:
     """Prepares a run that resumes ``frame`` from native code; the exit frame is put below it."""
-    if frame.running:
+    if frame.running and is_running(frame):
         raise ValueError("generator already executing")
     machine = current_machine()
     outer = machine.frame
@@ -86,7 +87,7 @@ def _driver(frame: GeneratorFrame) -> Any:
             error = thrown
     frame.primed = True
     while True:
-        if frame.done:
+        if frame.done or (frame.running and not is_running(frame)):
             if error is not None and not isinstance(error, GeneratorExit):
                 raise error
             error = None  # this frame stands in its traceback
@@ -193,7 +194,7 @@ def return_generator(frame: Frame, stack: list[Any], arg: None) -> Frame | None:
     frame.back = None
     if deliver is not None:
         frame.back = back
-        following = deliver(frame, made)
+        following = hand_over(frame, made)
         frame.back = frame.deliver = None
         return following
     back.stack.append(made)

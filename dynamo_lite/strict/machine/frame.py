@@ -156,7 +156,7 @@ class Machine:
         frame.it = iter(())  # type: ignore[assignment]
         frame.code = None
         frame.function = None
-        frame.globals = {}
+        frame.globals = {} if back is None else back.globals
         frame.locals = None
         frame.back = back
         frame.machine = self

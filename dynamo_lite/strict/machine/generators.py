@@ -9,6 +9,7 @@ from __future__ import annotations
 from types import CoroutineType, GeneratorType
 from typing import Any, Final
 
+from dynamo_lite.strict.machine.current import current_machine
 from dynamo_lite.strict.machine.frame import Frame, GeneratorFrame
 from dynamo_lite.strict.machine.functions import hand_over
 from dynamo_lite.strict.machine.routine import Routine, start
@@ -148,6 +149,18 @@ def leave(frame: GeneratorFrame) -> None:
 LEAVE.append(leave)
 
 
+def is_running(frame: GeneratorFrame) -> bool:
+    """Whether the frame runs now. One that an interrupt between two steps of the machine has left marked so has ended."""
+    if not frame.running or frame.machine is not current_machine():
+        return frame.running
+    current: Frame | None = frame.machine.frame
+    while current is not None and current is not frame:
+        current = current.back
+    if current is None:
+        leave(frame)
+    return current is frame
+
+
 # --- direct resumption
 
 
@@ -161,7 +174,7 @@ def _direct(below: Frame, made: Any, frame: GeneratorFrame, deliver: Any, extra:
 
 def _over(made: Any, frame: GeneratorFrame) -> bool:
     """Whether the frame has ended (its object may have been closed before it began); else its driver waits."""
-    if frame.running:
+    if frame.running and is_running(frame):
         kind = "coroutine" if type(made) is CoroutineType else "generator"
         raise ValueError(f"{kind} already executing")
     if not frame.primed and not frame.done:
@@ -218,6 +231,12 @@ def resume_next(below: Frame, made: Any, frame: GeneratorFrame, value: Any, defa
     _direct(below, made, frame, _deliver_stop, (default, made))
     frame.stack.append(value)
     return frame
+
+
+def throw_first(below: Frame, made: Any, frame: GeneratorFrame, error: BaseException) -> Frame:
+    """Throws into a frame that has not begun: it ends on the line of its definition. No driver may turn StopIteration over."""
+    _direct(below, made, frame, _deliver_stop, (_NO_DEFAULT, made))
+    return throw_into(frame, error)
 
 
 _NO_DEFAULT: Final = object()

@@ -110,7 +110,7 @@ class FrameView:
         frame = self._frame.back
         while frame is not None and frame.code is None:
             if frame.extra is EXIT and (frame.back is None or frame.back.back is None):
-                return _host_frame()
+                return host_frame()
             frame = frame.back
         return None if frame is None else view_of(frame)
 
@@ -223,7 +223,7 @@ def _is_running(frame: Frame) -> bool:
 _HERE: Final = MACHINE_FILES
 
 
-def _host_frame() -> Any:
+def host_frame() -> Any:
     """The real frame that called the interpreter."""
     frame: Any = sys._getframe()
     outermost = None
