@@ -12,9 +12,10 @@ from dynamo_lite.strict.machine.attributes import VIRTUAL
 from dynamo_lite.strict.machine.calls import CALLERS, Kwargs, native
 from dynamo_lite.strict.machine.drivers import suspended
 from dynamo_lite.strict.machine.frame import Frame, GeneratorFrame
-from dynamo_lite.strict.machine.generators import NO_DEFAULT, _over, delegate_of, resume_next
+from dynamo_lite.strict.machine.generators import NO_DEFAULT, _over, delegate_of, resume_next, throw_first
 from dynamo_lite.strict.machine.iteration import SEQUENCE_ITERATOR, SequenceProxy, _itself, collect
-from dynamo_lite.strict.machine.routine import Routine, call
+from dynamo_lite.strict.machine.routine import Routine, call, start
+from dynamo_lite.strict.machine.slots import mro_of
 from dynamo_lite.strict.machine.view import view_of
 
 
@@ -37,10 +38,19 @@ def generator_send(frame: Frame, args: tuple[Any, ...], kwargs: Kwargs) -> Frame
 @replaces_method_directly(GeneratorType, "throw")
 @replaces_method_directly(CoroutineType, "throw")
 def generator_throw(frame: Frame, args: tuple[Any, ...], kwargs: Kwargs) -> Frame | None:
-    inner = suspended(args[0]) if args else None
-    if inner is not None and not inner.running:
-        _over(args[0], inner)  # a driver that waits passes the exception on to the frame
+    inner = suspended(args[0]) if len(args) == 2 and not kwargs else None
+    if inner is not None and not inner.running and not inner.started and not _over(args[0], inner):
+        thrown = args[1]
+        if BaseException in mro_of(type(thrown)):
+            return throw_first(frame, args[0], inner, thrown)
+        if issubclass(type(thrown), type) and BaseException in mro_of(thrown):
+            return start(frame, _throw_made(args[0], thrown))
     return native(frame, type(args[0]).throw if args else GeneratorType.throw, args, kwargs)
+
+
+def _throw_made(obj: Any, cls: Any) -> Routine:
+    error = yield call(cls)
+    return (yield type(obj).throw, (obj, error), None)
 
 
 @replaces_method(list, "sort")
@@ -96,8 +106,7 @@ def _frame_attribute(name: str) -> Any:
 
 def _code_attribute(name: str) -> Any:
     def compute(frame: Frame, obj: Any) -> Any:
-        inner = _live(obj)
-        return getattr(obj, name) if inner is None or inner.code is None else inner.code.code
+        return code_behind(obj) or getattr(obj, name)
 
     return compute
 

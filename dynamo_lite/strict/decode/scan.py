@@ -168,7 +168,7 @@ def close_suspendable(decoded: Decoded) -> Decoded:
     count = len(decoded.instructions)
     handler = (count, 0, True)
     known = decoded.handlers or (None,) * count
-    covered = tuple(known[i] if known[i] is not None or i <= first else handler for i in range(count))
+    covered = tuple(known[i] if known[i] is not None or i < first else handler for i in range(count))
     tail = (("stop_iteration_error", False), ("reraise", 1))
     offsets = array("l", decoded.offsets)
     last = offsets[-1]

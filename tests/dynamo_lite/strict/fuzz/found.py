@@ -69,6 +69,30 @@ def main():
         try: made.throw('no exception')
         except TypeError as error: report(error)
 """,
+    # whether StopIteration so thrown leaves it as such
+    """
+def gen():
+    yield 1
+async def coro(): pass
+def main():
+    for make in (gen, coro):
+        for what in (StopIteration(1), StopIteration, KeyError):
+            made = make()
+            try: made.throw(what)
+            except Exception as error: report(error)
+            print(getattr(made, 'gi_frame', None), getattr(made, 'cr_frame', None))
+""",
+    # an __init__ that is a coroutine or a generator returned something, too
+    """
+class First:
+    async def __init__(self): pass
+class Second:
+    def __init__(self): yield
+def main():
+    for cls in (First, Second):
+        try: cls()
+        except TypeError as error: report(error)
+""",
     # what reverse= may be
     """
 def main():
