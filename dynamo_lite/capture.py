@@ -103,6 +103,7 @@ class Capture:
     live: LiveCheck | None = None
     defaults: dict[str, Any] = field(default_factory=dict)
     preserved: tuple[str, ...] = ()
+    asked: frozenset[str] = frozenset()  # what the program looked at of its tensors' metadata
     mode: bool | None = None  # the gradient mode, if the program asked for it
 
     def program(self, args: tuple[Any, ...], kwargs: dict[str, Any], dynamic_shapes: Any) -> ExportedProgram:
@@ -135,7 +136,7 @@ class Capture:
             for entry in tracer.state.entries
             if entry.kind == "buffer" and run.buffers.get(entry.target, entry.tensor) is not entry.tensor
         )
-        self.live = run.live
+        self.live, self.asked = run.live, frozenset(tracer.asked)
         if "mode" in tracer.asked:
             self.mode = modes.grad_enabled()
             where = tracer.asked["mode"]
@@ -263,6 +264,8 @@ def _keep_apart(tracer: Tracer, outputs: Outputs, where: Location | None) -> Non
     written = [
         n for n, (is_input, target, _, _) in enumerate(tensors) if (kinds[is_input], target) in updates
     ]
+    if not written:
+        return
     shared = overlap([backend.span(backend.unwrap(tensor)) for *_, tensor in tensors], written)
     if shared is not None:
         raise ALIASED_INPUTS_WRITTEN(

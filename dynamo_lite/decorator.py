@@ -151,6 +151,7 @@ class ExportedForward:
             capture.assigned,
             capture.defaults,
             Conditions(library, module, capture.live, capture.mode),
+            capture.asked,
         )
 
 

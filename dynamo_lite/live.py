@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from dynamo_lite.errors import LIVE_STATE_CHANGED
 from dynamo_lite.live_conditions import Conditions
+from fx_ir.meta import TensorMeta
 from fx_ir.program import ExportedProgram
 from fx_ir.runner import make_plan
+
+# What a program may look at of a tensor of the state besides dtype and shape.
+_FACTS: Final[dict[str, Callable[[TensorMeta], Any]]] = {
+    "layout": lambda meta: tuple(meta.strides),
+    "offset": lambda meta: meta.offset,
+    "grad": lambda meta: meta.requires_grad,
+    "state": lambda meta: meta.requires_grad,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +44,7 @@ class LiveProgram:
 
     __slots__ = (
         "_arity",
+        "_asked",
         "_assign",
         "_backend",
         "_bound",
@@ -53,6 +63,7 @@ class LiveProgram:
         assigned: frozenset[str],
         defaults: dict[str, Any],
         conditions: Conditions,
+        asked: Collection[str],
     ) -> None:
         from fx_ir.executor import compile_graph
 
@@ -69,6 +80,7 @@ class LiveProgram:
         self._bound: _Bound | None = None
         self._assign = self._write_assign(assigned)
         self._conditions = conditions
+        self._asked = asked
 
     def _bind(self, module: Any) -> _Bound:
         """Walks the module as it is now. Raises GuardError where what was burned in no longer holds."""
@@ -122,10 +134,16 @@ class LiveProgram:
         describe, is_tensor = self._backend.describe, self._backend.is_tensor
         expected = describe(self.program.tensor(name))
         dtype, shape = expected.dtype, tuple(expected.shape)
+        more = [facts for what, facts in _FACTS.items() if what in self._asked]
 
         def check(tensor: Any) -> None:
             found = describe(tensor) if is_tensor(tensor) else None
-            if found is None or found.dtype is not dtype or tuple(found.shape) != shape:
+            if (
+                found is None
+                or found.dtype is not dtype
+                or tuple(found.shape) != shape
+                or any(facts(found) != facts(expected) for facts in more)
+            ):
                 raise LIVE_STATE_CHANGED(name=name, expected=repr(expected))
 
         return check
@@ -181,6 +199,7 @@ class LiveProgram:
             given[index] = unwrap(given[index])
         if plan.updates:
             plan.check_apart(self._backend, natives, given)
+            natives, given = plan.kept(self._backend, natives, given)
         results = self._run(*natives, *given)
         if plan.updates:
             self._update(module, results, leaves, [*natives, *given])

@@ -48,6 +48,9 @@ class Backend(Protocol):
     def shares_memory(self, first: Any, second: Any) -> bool:
         """Whether a write to one tensor may be seen through the other."""
 
+    def kept(self, native: Any) -> Any:
+        """A native value that is overwritten after the run, as kernels may keep it for a backward pass."""
+
     def span(self, native: Any) -> tuple[int, int]:
         """The first byte of a native value in memory, and the one after its last; equal for a value without memory."""
 

@@ -50,6 +50,20 @@ class Plan:
     rebuild: Callable[[list[Any]], Any]
     inputs: tuple[str, ...]  # the user's inputs, as users call them
 
+    def kept(
+        self, backend: Backend, state: Sequence[Any], given: Sequence[Any]
+    ) -> tuple[list[Any], list[Any]]:
+        """What the graph is run on: what is updated afterwards, as a backward pass may keep it."""
+        state, given = list(state), list(given)
+        for update in self.updates:
+            target = update.target
+            if isinstance(target, int):
+                given[target] = backend.kept(given[target])
+            else:
+                place = self.state.index(target)
+                state[place] = backend.kept(state[place])
+        return state, given
+
     def check_apart(self, backend: Backend, state: Sequence[Any], given: Sequence[Any]) -> None:
         """Raises ``state-shared`` where a tensor that the program updates shares memory with another."""
         count = len(self.state)
@@ -103,6 +117,7 @@ class ProgramModule:
             given[index] = unwrap(given[index])
         if plan.updates:
             plan.check_apart(backend, natives, given)
+            natives, given = plan.kept(backend, natives, given)
         results = self._run(*natives, *given)
         if plan.updates:
             self._update(results, leaves, [*natives, *given])

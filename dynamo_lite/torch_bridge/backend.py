@@ -74,6 +74,9 @@ class Backend:
         (begin, end), (other_begin, other_end) = _span(first), _span(second)
         return begin < other_end and other_begin < end
 
+    def kept(self, native: Any) -> Any:
+        return native.clone() if torch.is_grad_enabled() else native
+
     def span(self, native: Any) -> tuple[int, int]:
         return _span(native)
 

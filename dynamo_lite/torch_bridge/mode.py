@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from dynamo_lite.trace.tracer import Tracer
 
 _COMPUTED: Final = frozenset({"T", "mT", "mH", "H", "data", "real", "imag"})
+_GRADIENT: Final = frozenset({"requires_grad", "is_leaf", "grad_fn"})
 _SETS_MODE: Final = frozenset({id(torch._C._set_grad_enabled)})
 
 
@@ -105,6 +106,10 @@ def _attribute(func: Any, args: tuple[Any, ...]) -> Any:
             return getattr(args[0], name)
         if name in _COMPUTED:
             return call(BY_ATTRIBUTE[name], (args[0],), {})
+        if name in _GRADIENT:
+            recorder = dispatch.recorder()
+            if recorder is not None:
+                recorder.looked("state")
         return func(*args)
     raise C_FUNCTION_REFUSED(name=f"assigning .{name}", location=where())
 

@@ -48,6 +48,9 @@ class NdarrayBackend:
     def shares_memory(self, first: Any, second: Any) -> bool:
         return bool(np.shares_memory(first, second))
 
+    def kept(self, native: Any) -> Any:
+        return native
+
     def span(self, native: Any) -> tuple[int, int]:
         return np.lib.array_utils.byte_bounds(native) if native.size else (0, 0)
 

@@ -276,3 +276,84 @@ def test_captures_in_several_threads_leave_other_threads_alone(strict: bool) -> 
         thread.join()
     assert not failures
     assert torch.autograd.Function.__dict__["apply"] is apply and torch.compiler.is_exporting() is flags
+
+
+@both_modes
+def test_batch_norm_in_training_steps_equal_eager(strict: bool) -> None:
+    """A buffer that is updated in place may be kept for the backward pass; its new value must not get in there."""
+
+    def steps(decorate: Callable[[Any], Any]) -> Any:
+        class Net(nn.Module):
+            def __init__(self) -> None:
+                super().__init__()
+                self.conv, self.norm, self.lin = nn.Conv2d(1, 2, 3), nn.BatchNorm2d(2), nn.Linear(8, 3)
+
+            @decorate
+            def forward(self, x: Any) -> Any:
+                return self.lin(self.norm(self.conv(x)).relu().flatten(1))
+
+        torch.manual_seed(0)
+        model = Net()
+        optimiser = torch.optim.SGD(model.parameters(), lr=0.1)
+        for _ in range(3):
+            optimiser.zero_grad()
+            model(torch.randn(4, 1, 4, 4)).pow(2).sum().backward()
+            optimiser.step()
+        return dict(model.state_dict())
+
+    assert_same(steps(lambda forward: forward), steps(dl.exported(strict=strict)))
+
+
+@both_modes
+@pytest.mark.parametrize("name", ["requires_grad", "layout"])
+def test_what_was_asked_of_a_parameter_is_held(name: str, strict: bool) -> None:
+    def gradient(self: Any, x: Any) -> Any:
+        return self.lin(x) if self.lin.weight.requires_grad else x * 5
+
+    def layout(self: Any, x: Any) -> Any:
+        return self.lin(x) if self.lin.weight.is_contiguous() else x * 5
+
+    def init(self: Any) -> None:
+        nn.Module.__init__(self)
+        self.lin = nn.Linear(4, 4)
+
+    forward = {"requires_grad": gradient, "layout": layout}[name]
+    model: Any = type(
+        "Asks", (nn.Module,), {"__init__": init, "forward": dl.exported(strict=strict)(forward)}
+    )()
+    x = torch.ones(2, 4)
+    assert_same(model(x), model.lin(x))
+    if name == "requires_grad":
+        model.requires_grad_(False)
+    else:
+        model.lin.weight = nn.Parameter(model.lin.weight.detach().t())
+    with pytest.raises(dl.GuardError, match="live-state-changed"):
+        model(x)
+
+
+@both_modes
+def test_a_decorated_module_inside_another(strict: bool) -> None:
+    class Inner(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.lin = nn.Linear(4, 4)
+
+        @dl.exported(strict=strict)
+        def forward(self, x: Any) -> Any:
+            return self.lin(x) * 2
+
+    class Outer(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.first, self.second = Inner(), Inner()
+
+        @dl.exported(strict=strict)
+        def forward(self, x: Any) -> Any:
+            return self.first(x) + self.second(self.first(x))
+
+    model, x = Outer(), torch.ones(2, 4)
+    for _ in range(2):
+        first = model.first.lin(x) * 2
+        assert_same(model(x), first + model.second.lin(first) * 2)
+        model.first.lin.weight.data.mul_(2)
+    assert_same(model.first(x), model.first.lin(x) * 2)
