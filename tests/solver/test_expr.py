@@ -204,3 +204,31 @@ def test_absurd_sizes_are_refused_quickly() -> None:
         wide * wide
     with pytest.raises(UnsupportedError, match="bits"):
         E.power(2, 10**9)
+
+
+def test_bounds_of_a_size_built_of_the_same_part_many_times_cost_little() -> None:
+    size = E.int_symbol("n")
+    for _ in range(200):  # each level names the one below twice
+        size = E.floordiv(size, 2) + E.mod(size, 3)
+    low, high = E.interval(size, {"n": (1, 1000)})
+    assert low == 0 and high is not None and high <= 4
+    assert E.decide(E.ge(size, 0), {"n": (1, 1000)}) is True
+
+
+@pytest.mark.parametrize(
+    ("text", "bounds"),
+    [
+        ("x**2", (0, 25)),
+        ("x**3", (-125, 27)),
+        ("x**2 * y", (0, None)),
+        ("x * y", (None, None)),
+        ("z * y", (None, -4)),
+        ("z**3", (None, -8)),
+        ("z**2", (4, None)),
+    ],
+)
+def test_bounds_of_powers_and_products(text: str, bounds: tuple[int | None, int | None]) -> None:
+    ranges = {"x": (-5, 3), "y": (2, None), "z": (None, -2)}
+    node = parse(text)
+    assert isinstance(node, E.IntExpr)
+    assert E.interval(node, ranges) == bounds

@@ -141,8 +141,8 @@ def test_many_excluded_values_cost_little() -> None:
 def test_long_sums_end_soon() -> None:
     text = " + ".join("b*w" if i % 2 else f"h//{i + 1}" for i in range(300)) + " >= 1"
     start = perf_counter()
-    assert verified(problem([text])).to_dict()["status"] != "refuted"
-    assert perf_counter() - start < 20
+    assert verified(problem([text])).to_dict()["status"] == "proved"
+    assert perf_counter() - start < 10
 
 
 def test_smt2_asks_for_a_core_only_where_the_text_says_everything(tmp_path: Path) -> None:
