@@ -15,6 +15,7 @@ from dynamo_lite.strict.machine.current import current_machine
 from dynamo_lite.strict.machine.frame import Frame, GeneratorFrame, Handled
 from dynamo_lite.strict.machine.functions import hand_over
 from dynamo_lite.strict.machine.generators import attach, is_running, throw_into
+from dynamo_lite.strict.machine.generators import leave as end
 from dynamo_lite.strict.machine.host import HOST
 from dynamo_lite.strict.machine.run import get_traceback, run, user_traceback
 
@@ -46,6 +47,11 @@ def resume(frame: GeneratorFrame, value: Any) -> Any:
 
 def resume_throw(frame: GeneratorFrame, error: BaseException) -> Any:
     """Throws into the frame and runs it to its next yield, its return or an exception."""
+    if frame.policy is not None and isinstance(error, GeneratorExit) and current_machine().policy is None:
+        # the trace that it belongs to is over and undone: what it would clean up is no more
+        frame.deliver = None
+        end(frame)
+        raise error
     leave = _enter(frame)
     outer = leave.back
     assert outer is not None

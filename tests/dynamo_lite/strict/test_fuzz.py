@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.dynamo_lite.strict.fuzz import traced
 from tests.dynamo_lite.strict.fuzz.__main__ import NEVER, opcodes, shorten
 from tests.dynamo_lite.strict.fuzz.compare import FILE, check, difference
 from tests.dynamo_lite.strict.fuzz.found import PROGRAMS
@@ -20,6 +21,14 @@ from tests.dynamo_lite.strict.fuzz.writer import write_program
 @given(st.integers(0, 2**40))
 def test_random_programs(seed: int) -> None:
     check(seed)
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.integers(0, 2**40))
+def test_random_programs_while_tracing(seed: int) -> None:
+    """On plain values a helper's result is burned in, or the helper is refused by name and nothing is left of the run."""
+    found = traced.difference(write_program(Random(seed)))
+    assert found is None, f"seed {seed}: {found}"
 
 
 @pytest.mark.long

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-import zlib
 from collections import Counter
 from collections.abc import Callable
 from typing import Any, Final
@@ -46,7 +45,10 @@ def _load(source: str) -> tuple[Callable[[], int], list[str]]:
     main = namespace["main"]
 
     def number() -> int:
-        return zlib.crc32(repr((main(), log)).encode()) & 0xFFFFF
+        value = 0
+        for byte in repr((main(), log)).encode():
+            value = (31 * value + byte) % 1_000_003
+        return value
 
     return number, log
 
