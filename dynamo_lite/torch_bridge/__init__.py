@@ -2,6 +2,9 @@
 
 import torch
 
+from dynamo_lite.torch_bridge import version
+
+# isort: split
 from dynamo_lite.library import register_library
 from dynamo_lite.lowering.access import TensorAccess, register_access
 from dynamo_lite.torch_bridge import custom, flow, pytrees, to_torch
@@ -16,4 +19,4 @@ register_access(torch.Tensor, TensorAccess(describe, is_leaf=lambda tensor: tens
 register_library(Library())
 register_backend(Backend())
 
-assert custom and flow and pytrees and to_torch
+assert custom and flow and pytrees and to_torch and version

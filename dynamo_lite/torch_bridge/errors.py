@@ -6,6 +6,13 @@ from typing import Final
 
 from solver.errors import UnsupportedError, declare
 
+TORCH_VERSION: Final = declare(
+    "torch-version",
+    UnsupportedError,
+    "PyTorch {version} is installed, and the bridge is tested with {tested} alone",
+    hint="install the extra: pip install 'dynamo-lite[torch]'",
+    about="What is captured is known by the identity of PyTorch's functions, which differ from version to version.",
+)
 C_FUNCTION_REFUSED: Final = declare(
     "torch-function-unsupported",
     UnsupportedError,
