@@ -10,7 +10,7 @@ from dynamo_lite.strict.builtins.functions import sort_items
 from dynamo_lite.strict.builtins.registry import replaces_method, replaces_method_directly
 from dynamo_lite.strict.machine.attributes import VIRTUAL
 from dynamo_lite.strict.machine.calls import CALLERS, Kwargs, native
-from dynamo_lite.strict.machine.drivers import suspended
+from dynamo_lite.strict.machine.drivers import code_behind, suspended
 from dynamo_lite.strict.machine.frame import Frame, GeneratorFrame
 from dynamo_lite.strict.machine.generators import NO_DEFAULT, _over, delegate_of, resume_next, throw_first
 from dynamo_lite.strict.machine.iteration import SEQUENCE_ITERATOR, SequenceProxy, _itself, collect
@@ -49,7 +49,14 @@ def generator_throw(frame: Frame, args: tuple[Any, ...], kwargs: Kwargs) -> Fram
 
 
 def _throw_made(obj: Any, cls: Any) -> Routine:
-    error = yield call(cls)
+    """``obj.throw(cls)``: what goes wrong when the exception is made is thrown in its place."""
+    try:
+        error = yield call(cls)
+        if BaseException not in mro_of(type(error)):
+            kind = type(error).__name__
+            raise TypeError(f"calling {cls!r} should have returned an instance of BaseException, not {kind}")
+    except BaseException as problem:
+        error = problem
     return (yield type(obj).throw, (obj, error), None)
 
 

@@ -170,12 +170,25 @@ _DRIVERS: Final[dict[int, Any]] = {
 
 # the frame behind a real object, by identity while it lives
 _FRAMES: Final[dict[int, weakref.ref[GeneratorFrame]]] = {}
+# and its code, which outlives the frame
+_CODES: Final[dict[int, tuple[weakref.ref[Any], CodeType]]] = {}
 
 
 def suspended(obj: Any) -> GeneratorFrame | None:
     """The frame behind a generator object, where it is one of ours."""
     found = _FRAMES.get(id(obj))
     return None if found is None else found()
+
+
+def code_behind(obj: Any) -> CodeType | None:
+    """The code of a generator object, where it is one of ours."""
+    found = _CODES.get(id(obj))
+    return None if found is None or found[0]() is not obj else found[1]
+
+
+def _forget(key: int) -> None:
+    _FRAMES.pop(key, None)
+    _CODES.pop(key, None)
 
 
 def return_generator(frame: Frame, stack: list[Any], arg: None) -> Frame | None:
@@ -191,7 +204,8 @@ def return_generator(frame: Frame, stack: list[Any], arg: None) -> Frame | None:
         made.__name__ = frame.code.name
         made.__qualname__ = frame.code.code.co_qualname
     key = id(made)
-    frame.object = weakref.ref(made, lambda _: _FRAMES.pop(key, None))
+    frame.object = weakref.ref(made, lambda _: _forget(key))
+    _CODES[key] = frame.object, frame.code.code
     _FRAMES[key] = weakref.ref(frame)  # the object keeps the frame, and the collector sees it do so
     frame.running = frame.done = frame.primed = frame.priming = frame.started = frame.async_yield = False
     back, deliver = frame.back, frame.deliver
