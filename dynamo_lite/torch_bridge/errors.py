@@ -83,3 +83,10 @@ OVERRIDES: Final = declare(
     hint="pass the tensor that it holds, and do in forward what the class does",
     about="Classes that take part in PyTorch's override protocol and are no tensors.",
 )
+TRANSFORM: Final = declare(
+    "function-transform",
+    UnsupportedError,
+    "{name} transforms a function in C++ code of PyTorch that cannot be captured",
+    hint="write the batch dimension out with tensor operators, or use dynamo_lite's map; take gradients outside forward",
+    about="torch.func.vmap, torch.func.grad and their kin under export; functional_call is captured.",
+)

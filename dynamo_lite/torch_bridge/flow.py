@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any, Final, NoReturn
 
 import torch
+import torch.func
 import torch.overrides
 import torch.utils.checkpoint
 from torch.autograd.function import Function, FunctionCtx
@@ -19,6 +20,7 @@ from dynamo_lite.strict.policy.errors import CALL_REFUSED
 from dynamo_lite.torch_bridge import legacy
 from dynamo_lite.torch_bridge.answers import PATCHED, answers
 from dynamo_lite.torch_bridge.convert import TorchSize
+from dynamo_lite.torch_bridge.errors import TRANSFORM
 
 
 def _invoke(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any] | None = None) -> Any:
@@ -128,6 +130,21 @@ def _refuse_default(*args: Any) -> NoReturn:
 
 
 answers(torch.set_default_dtype, torch.set_default_tensor_type)(_refuse_default)
+
+
+def _refuse_transform(name: str) -> Callable[..., NoReturn]:
+    def refuse(*args: Any, **kwargs: Any) -> NoReturn:
+        raise TRANSFORM(name=name, location=where())
+
+    return refuse
+
+
+# Transformations of functions compute on tensors of their own, in C++ that no front end sees into.
+for _name in (
+    "functionalize", "grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "linearize", "vjp", "vmap",
+):  # fmt: skip
+    _refused = answers(getattr(torch.func, _name))(_refuse_transform(f"torch.func.{_name}"))
+    PATCHED.append((torch.func, _name, _refused))
 
 
 # Profilers look at eager execution alone: a region that they name is nothing to a program.

@@ -6,8 +6,9 @@ what they call is met, as in strict mode, and both give one graph.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from types import CellType, FunctionType, MethodWrapperType
 from typing import TYPE_CHECKING, Any, Final
 
@@ -204,6 +205,14 @@ def _from_native(answer: Callable[..., Any], original: Callable[..., Any]) -> Ca
     return _while_tracing(answered, original)
 
 
+def _uncompiled() -> AbstractContextManager[None]:
+    """Functions that ``torch.compile`` made run as they were written; where there are none nothing is imported."""
+    if "torch._dynamo" not in sys.modules:
+        return nullcontext()
+    stance: AbstractContextManager[None] = torch.compiler.set_stance("force_eager")
+    return stance
+
+
 def run(tracer: Tracer, target: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
     """Runs ``target`` on shells of the fakes; the result holds fakes again."""
     mode = ExportMode()
@@ -214,7 +223,7 @@ def run(tracer: Tracer, target: Callable[..., Any], args: tuple[Any, ...], kwarg
 
     tracer.invoke = invoke
     given, named = tree_map(_shelled, (args, dict(kwargs)))
-    with _patched(), mode:
+    with _patched(), _uncompiled(), mode:
         result = target(*given, **named)
     return unshelled(result)
 

@@ -136,6 +136,30 @@ def initialised(self: Any, x: Any) -> Any:
     return x @ w @ v + c
 
 
+@torch.compile(backend="eager")
+def compiled(x: Any) -> Any:
+    return x.cos() + 1
+
+
+@torch.compiler.allow_in_graph
+def allowed(x: Any) -> Any:
+    return x.sin()
+
+
+@torch.compiler.assume_constant_result
+def constant() -> float:
+    return 3.5
+
+
+def for_compilers(self: Any, x: Any) -> Any:
+    return compiled(x), allowed(x), x * constant(), torch.jit.is_tracing(), torch.jit.is_scripting()
+
+
+def called_functionally(self: Any, x: Any) -> Any:
+    state = {"weight": self.lin.weight * 2, "bias": self.lin.bias}
+    return torch.func.functional_call(self.lin, state, (x,))
+
+
 def turned_in_place(self: Any, x: Any) -> Any:
     y = x.clone()
     y.t_()
@@ -148,7 +172,7 @@ def turned_in_place(self: Any, x: Any) -> Any:
 
 
 PROGRAMS = (
-    turned_in_place,
+    for_compilers, called_functionally, turned_in_place,
     defined, scaled, regions, initialised,
     lower_precision, half_precision, widened, networks, nested, decorated, written_out,
     of_numbers, of_sizes, of_places, types,
@@ -229,6 +253,14 @@ def overridden(self: Any, x: Any) -> Any:
     return x + torch.add(Overriding(), 1)  # type: ignore[call-overload]
 
 
+def mapped(self: Any, x: Any) -> Any:
+    return torch.vmap(torch.matmul, in_dims=(0, None))(x, self.lin.weight)
+
+
+def differentiated(self: Any, x: Any) -> Any:
+    return torch.func.grad(lambda v: v.sin().sum())(x)
+
+
 def parameter_made(self: Any, x: Any) -> Any:
     return nn.Linear(4, 4)(x)
 
@@ -239,6 +271,8 @@ def parameter_made(self: Any, x: Any) -> Any:
     [
         (hidden_casts, "einsum"),
         (parameter_made, ""),
+        (mapped, "vmap"),
+        (differentiated, "torch.func.grad"),
         (forked, "set_rng_state"),
         (another_default, "set_default_dtype"),
         (another_generator, "torch.Generator"),
