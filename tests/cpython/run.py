@@ -32,9 +32,6 @@ SECONDS: Final = 10
 WAITING_SECONDS: Final = 120
 EXAMPLES: Final = "its examples count"
 
-FIRST_TEN: Final = (
-    "grammar", "scope", "generators", "with", "except_star", "patma", "descr", "class", "listcomps", "named_expressions",
-)  # fmt: skip
 MODULES: Final = (
     "generators", "yield_from", "with", "contextlib", "contextlib_async", "except_star", "exceptions", "raise",
     "exception_group", "patma", "scope", "named_expressions", "call", "keywordonlyarg", "positional_only_arg", "descr",
@@ -261,7 +258,7 @@ def exists(module: str) -> bool:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("modules", nargs="*", help="names without test_; 'ten' and 'all' are lists")
+    parser.add_argument("modules", nargs="*", help="names without test_, or all")
     parser.add_argument("--only", action="append", default=[], help="part of the test ids to run")
     parser.add_argument("--json", help="write the failures here")
     parser.add_argument("--job", help=argparse.SUPPRESS)
@@ -270,9 +267,7 @@ def main() -> int:
         module, interpreted, wanted, skip, path = json.loads(options.job)
         run_here(module, interpreted, wanted, set(skip), path)
         return 0
-    names = [
-        n for m in options.modules for n in (FIRST_TEN if m == "ten" else MODULES if m == "all" else (m,))
-    ]
+    names = [n for m in options.modules for n in (MODULES if m == "all" else (m,))]
     native = passed = 0
     failures: dict[str, str] = {}
     for name in names:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.cpython.known import REASONS, UNSTEADY, known_failures
-from tests.cpython.run import FIRST_TEN, MODULES, Outcome, exists, run_apart
+from tests.cpython.known import REASONS, TESTS, UNSTEADY, known_failures
+from tests.cpython.run import MODULES, Outcome, exists, run_apart
 
 _QUICK_SECONDS = 0.1
 
@@ -15,7 +15,7 @@ def _failures(native: Outcome, interpreted: Outcome, quick: bool) -> tuple[dict[
     compared = {
         test
         for test, what in native.results.items()
-        if what == "ok" and not (quick and native.seconds.get(test, 0.0) > _QUICK_SECONDS)
+        if what == "ok" and not (quick and native.seconds.get(test.split("[")[0], 0.0) > _QUICK_SECONDS)
     }
     results = interpreted.results
     return {
@@ -37,13 +37,17 @@ def _check(module: str, quick: bool) -> None:
     assert repaired == set(), "these pass now: take them out of the table"
 
 
-@pytest.mark.parametrize("module", FIRST_TEN)
+_HERE = [each for each in MODULES if exists(each)]
+
+
+@pytest.mark.parametrize("module", _HERE)
 def test_module(module: str) -> None:
+    """What takes under a tenth of a second natively."""
     _check(module, quick=True)
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("module", [each for each in MODULES if exists(each)])
+@pytest.mark.parametrize("module", _HERE)
 def test_whole_module(module: str) -> None:
     _check(module, quick=False)
 
@@ -51,4 +55,5 @@ def test_whole_module(module: str) -> None:
 def test_every_reason_is_given_and_used() -> None:
     used = {reason for module in MODULES for reason in known_failures(module).values()}
     assert used <= set(REASONS)
+    assert {test["reason"] for test in TESTS.values()} == set(REASONS)
     assert all(text.endswith(".") for text in REASONS.values())
