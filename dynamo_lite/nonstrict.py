@@ -30,6 +30,7 @@ from fx_ir.pytree import tree_flatten
 from solver.errors import DataDependentError, Location, StateError, UnsupportedError, watch
 
 _REFUSALS: Final = (UnsupportedError, DataDependentError, StateError)
+_DEPTH: Final = 3  # how far containers are searched for tensors
 _CONTAINERS: Final = (list, dict, set, deque, bytearray, OrderedDict, defaultdict, Counter)
 
 
@@ -108,7 +109,7 @@ class Snapshot:
             if isinstance(now, dict):
                 found = _changed_items(saved.owner, now, before)
             else:
-                found = [] if _same(now, before) else [(saved.owner, _newcomer(now, before))]
+                found = [] if _same(now, before) else [(saved.owner, _newcomers(now, before))]
             if found:
                 changed += found
                 _refill(now, before)
@@ -140,9 +141,9 @@ def _same(now: Any, before: Any) -> bool:
     return all(a is b for a, b in zip(now, before, strict=True))
 
 
-def _newcomer(now: Any, before: Any) -> Any:
+def _newcomers(now: Any, before: Any) -> list[Any]:
     known = {id(value) for value in before} if not isinstance(before, bytes) else set()
-    return next((value for value in now if id(value) not in known), None)
+    return [value for value in now if id(value) not in known]
 
 
 def _refill(container: Any, content: Any) -> None:
@@ -218,7 +219,7 @@ def run(tracer: Tracer, module: Any, forward: Callable[..., Any], call: Callable
     if swallowed is not None:
         raise swallowed
     known = {f"self.{name}" for name, _, _ in tracer.library.named_buffers(module)}  # as restored
-    effects = [*_effects(changed, known, _write_places(tracer, module, seen)), *seen.effects.values()]
+    effects = [*_effects(changed, known, _write_places(tracer, module, seen), bare), *seen.effects.values()]
     assumptions = [*seen.assumptions.values(), *origins.assumptions()]
     return Run(leaves, spec, buffers, effects, assumptions, LiveCheck(origins, module))
 
@@ -248,19 +249,31 @@ def _write_places(tracer: Tracer, module: Any, seen: Watch) -> dict[str, Locatio
 
 
 def _effects(
-    changed: list[tuple[str, Any]], buffers: set[str], written: dict[str, Location | None]
+    changed: list[tuple[str, Any]],
+    buffers: set[str],
+    written: dict[str, Location | None],
+    bare: Callable[[Any], Any],
 ) -> list[Effect]:
     effects: list[Effect] = []
     for where, value in changed:
-        location = written.get(where) or _where(value)
+        fake = _tensor_in(value, bare, _DEPTH)
+        location = written.get(where) or (None if fake is None else fake.node.meta.get("location"))
         if where in buffers:
             effects.append(Effect("buffer", where, location, "buffer update"))
             continue
-        if is_fake(value):
+        if fake is not None:
             raise TENSOR_LEFT_OUTSIDE(where=where, location=location)
         effects.append(Effect("attribute", where, location, "rolled back"))
     return effects
 
 
-def _where(value: Any) -> Location | None:
-    return value.node.meta.get("location") if is_fake(value) else None
+def _tensor_in(value: Any, bare: Callable[[Any], Any], depth: int) -> Any:
+    """A tensor of the trace that ``value`` is, or holds in containers; None if there is none."""
+    held = bare(value)
+    if is_fake(held):
+        return held
+    if depth and isinstance(value, (list, tuple, set, dict, deque)):
+        items = value.values() if isinstance(value, dict) else value
+        found = (_tensor_in(item, bare, depth - 1) for item in items)
+        return next((each for each in found if each is not None), None)
+    return None

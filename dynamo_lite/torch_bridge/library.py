@@ -53,6 +53,15 @@ def _walk(module: Any, once: bool) -> Iterator[tuple[str, Any]]:
 _ONE_CAPTURE: Final = threading.RLock()
 
 
+_functorch: Final = torch._C._functorch
+# Stacks of PyTorch's that a model may push on: how deep each is, and how one entry is taken off.
+_STACKS: Final[tuple[tuple[Callable[[], int], Callable[[], Any]], ...]] = (
+    (lambda: len(_functorch.get_interpreter_stack() or ()), _functorch.pop_dynamic_layer_stack),
+    (torch._C._len_torch_function_stack, torch._C._pop_torch_function_stack),
+    (torch._C._len_torch_dispatch_stack, torch._C._pop_torch_dispatch_stack),
+)
+
+
 def _autocast_nesting() -> int:
     """How many autocast blocks are open; PyTorch tells only when it changes."""
     torch.autocast_increment_nesting()
@@ -146,7 +155,7 @@ class Library:
         if torch.is_autocast_enabled("cpu"):
             raise AUTOCAST(where="around export", location=None)
         cast = torch.get_autocast_dtype("cpu"), torch.is_autocast_cache_enabled()
-        nesting = _autocast_nesting()
+        nesting, depths = _autocast_nesting(), [depth() for depth, _ in _STACKS]
         compiler = torch.compiler
         flags = compiler._is_compiling_flag, compiler._is_exporting_flag
         modes.set_grad_enabled(torch_grad)
@@ -157,6 +166,10 @@ class Library:
                 yield
         finally:
             compiler._is_compiling_flag, compiler._is_exporting_flag = flags
+            # What a refused program has entered it does not leave: a refusal is nothing that it can handle.
+            for (depth, pop), before in zip(_STACKS, depths, strict=True):
+                while depth() > before:
+                    pop()
             torch.set_autocast_enabled("cpu", False)
             torch.set_autocast_dtype("cpu", cast[0])
             torch.set_autocast_cache_enabled(cast[1])

@@ -29,7 +29,7 @@ from dynamo_lite.strict.machine.null import NullPolicy
 from dynamo_lite.strict.machine.slots import MISSING, lookup, mro_of
 from dynamo_lite.strict.mutators import changed_by_numpy, mutated
 from dynamo_lite.strict.policy import impure, modules, tables
-from dynamo_lite.strict.policy.errors import CALL_REFUSED, FINALIZER, ITERATOR_OUTSIDE
+from dynamo_lite.strict.policy.errors import CALL_REFUSED, FINALIZER, ITERATOR_OUTSIDE, WEAK_FRESH
 from dynamo_lite.strict.policy.origins import Origins
 from dynamo_lite.strict.policy.roots import globals_root
 from dynamo_lite.strict.policy.watch import Watch
@@ -128,9 +128,13 @@ class TracePolicy(NullPolicy):
             if type(finalizer) is FunctionType and not places.is_ours(finalizer.__code__):
                 raise FINALIZER(name=finalizer.__qualname__, location=traced.location())
             if weakref.ref in mro_of(cls):
-                callback = args[2 if type(fn) is not type else 1 :]
+                given = args if type(fn) is type else args[1:]
+                callback = given[1:]
                 if callback and type(callback[0]) is FunctionType and not _is_weakref_code(callback[0]):
                     raise FINALIZER(name=callback[0].__qualname__, location=traced.location())
+                exact = callback and getattr(callback[0], "__module__", "") == "torch._dynamo.utils"
+                if given and not exact and self.transaction.is_fresh(given[0]):
+                    raise WEAK_FRESH(type=type(given[0]).__name__, location=traced.location())
 
     def recorded(self) -> int:
         """How many nodes the graph has."""
@@ -292,6 +296,8 @@ class TracePolicy(NullPolicy):
         if is_fake(value):
             # What libraries ask (copy, say), they ask of any tensor alike.
             file = "" if frame.code is None else frame.code.code.co_filename
+            if file.endswith("/copy.py"):  # which looks for a way of copying: ours
+                return type(value)
             asked = value.kind == "input" and not places.is_library_file(file)
             return self.tracer.class_of(value) if asked else value.library_class
         return _CLASSES.get(type(value)) or type(value)

@@ -117,6 +117,7 @@ def global_state() -> list[Any]:
         torch.get_default_device(), torch.get_rng_state().tolist(), torch.get_num_threads(),
         torch.are_deterministic_algorithms_enabled(), torch._C._len_torch_function_stack(),
         torch._C._len_torch_dispatch_stack(), torch.compiler.is_exporting(), torch.compiler.is_compiling(),
+        torch._C._functorch.get_dynamic_layer_stack_depth(),
         torch.autograd.Function.__dict__["apply"], torch._C._InferenceMode, torch._check,
         torch.utils.checkpoint.checkpoint, builtins.print, warnings.warn, sys.getprofile(),
     ]  # fmt: skip
@@ -209,3 +210,15 @@ def test_no_half_written_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     with pytest.raises(KeyboardInterrupt):
         dl.save(program, tmp_path / "other.zip")
     assert list(tmp_path.iterdir()) == [path]
+
+
+@both_modes
+def test_refused_inside_a_transformation(strict: bool) -> None:
+    """A refusal is nothing that the program handles: what it has entered is left for it."""
+
+    class Transformed(Base):
+        def forward(self, x: Any) -> Any:
+            return torch.func.grad(lambda t: (t * t).sum())(x), torch.func.vmap(lambda t: t * 2)(x)
+
+    raised = assert_undone(Transformed(), lambda model, x: dl.export(model, (x,), strict=strict))
+    assert isinstance(raised, dl.UnsupportedError)
