@@ -27,6 +27,13 @@ FINALIZER: Final = declare(
     hint="do what it does in forward, or make the object outside it",
     about="Strict mode does not run __del__ methods and weak-reference callbacks.",
 )
+WEAK_FRESH: Final = declare(
+    "weak-reference-refused",
+    UnsupportedError,
+    "forward makes a weak reference to an object ({type}) that it made itself, and asks in effect when that is collected",
+    hint="hold the object itself, or make it outside forward",
+    about="While tracing objects live longer than in eager runs, so that what forward wrote can be told from what it made.",
+)
 ITERATOR_OUTSIDE: Final = declare(
     "outside-iterator",
     UnsupportedError,

@@ -133,7 +133,7 @@ FUNCTIONS: Final[dict[str, Reason | None]] = {
     "builtins.input": ("asks the user", _INPUT),
     "builtins.breakpoint": ("stops for a debugger", "debug the model eagerly"),
     "builtins.hash": None,
-    **_each("_weakref", "getweakrefcount getweakrefs", MEMORY),
+    **_each("_weakref", "getweakrefcount getweakrefs proxy", MEMORY),
     **_each("_warnings", "_filters_mutated _filters_mutated_lock_held _acquire_lock _release_lock", None),
     **_each("_codecs", "register register_error unregister _unregister_error", STATE),
     **_each("_pickle", "dump load", FILES),

@@ -82,6 +82,21 @@ def _holds(owner: Any, name: str, value: Any) -> bool:
         return False
 
 
+class _ByIdentity:
+    """Stands for an object as a key."""
+
+    __slots__ = ("held",)
+
+    def __init__(self, held: Any) -> None:
+        self.held = held
+
+    def __hash__(self) -> int:
+        return id(self.held)
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is _ByIdentity and other.held is self.held
+
+
 class Origins:
     """The origins and the reads of one capture."""
 
@@ -184,12 +199,10 @@ class Origins:
                 self.read_from(made, "item", key, item)
 
     def _record(self, origin: Origin, kind: StepKind, step: Any, value: Any, meaning: AssumptionKind) -> None:
-        try:
-            key = (id(origin.value), kind, step)
-            if key not in self._reads:
-                self._reads[key] = Read(origin, kind, step, value, meaning, self.locate())
-        except TypeError:  # a step that cannot be hashed is no plain step
-            return
+        # a key of the program's own is told by its identity: its hash would be code of the program
+        key = (id(origin.value), kind, step if type(step) in PLAIN else _ByIdentity(step))
+        if key not in self._reads:
+            self._reads[key] = Read(origin, kind, step, value, meaning, self.locate())
 
     def assumptions(self) -> list[Assumption]:
         """What was burned in, as data."""

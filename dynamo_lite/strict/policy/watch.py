@@ -68,7 +68,7 @@ def _is_harmless(code: CodeType) -> bool:
     return nothing and set(code.co_consts) <= {None}
 
 
-def _is_bystander(frame: FrameType) -> bool:
+def is_bystander(frame: FrameType) -> bool:
     """Code that the host runs at any moment, for reasons of its own: finalisers, ends of weak references, hooks, signals.
 
     It belongs to objects from outside: those made under export may have none of it.
@@ -88,7 +88,7 @@ class _Absent(BaseException):
     """The function behind a cache was about to run."""
 
 
-class _Peek:
+class Peek:
     """Stops the function behind a cache; slots of the keys are watched as ever."""
 
     def __init__(self, watch: Watch, code: CodeType) -> None:
@@ -123,7 +123,7 @@ class Watch:
 
     def peek(self, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """What a ``functools.lru_cache`` holds for a call, or MISSING: its function is not run."""
-        cached = _Peek(self, fn.__wrapped__.__code__)
+        cached = Peek(self, fn.__wrapped__.__code__)
         before = HOST.begin(cached)
         try:
             return fn(*args, **kwargs)
@@ -155,7 +155,7 @@ class Watch:
     def _rehearse(self, frame: FrameType) -> None:
         policy = self._policy
         code = frame.f_code
-        if _is_bystander(frame) or code.co_filename.endswith(_TRUSTED):
+        if is_bystander(frame) or code.co_filename.endswith(_TRUSTED):
             return
         if code.co_flags & _SUSPENDS:
             raise self._refusal(code, "gives a generator that C would run")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 import functools
 import itertools
+import logging
 import operator
 import re
 from collections import defaultdict
@@ -14,9 +15,15 @@ from typing import Any, NamedTuple
 
 import pytest
 
+import dynamo_lite as dl
+import dynamo_lite.torchlite as torch
+from benchmarks.export import capture, model_of
 from benchmarks.interpreter_programs import PROGRAMS
 from dynamo_lite.strict.interpret import interpret
-from tests.dynamo_lite.strict.leaks import watched
+from dynamo_lite.strict.policy import watch
+from dynamo_lite.torchlite import nn
+from tests.dynamo_lite.strict import leaks
+from tests.dynamo_lite.strict.leaks import Detector, watched
 
 
 class Item:
@@ -194,3 +201,68 @@ def test_the_detector_detects() -> None:
     with watched(found):
         run()
     assert any("Item.__repr__" in each for each in found)
+
+
+# --- while tracing
+
+
+class Probe(nn.Module):
+    """One model that meets every listed class."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.table = {Keyed("a"): 2}
+
+    def forward(self, x: Any) -> Any:
+        logging.getLogger("probe").info("x")
+        memory = {Keyed("b"): 1}
+        return x * self.table[Keyed("a")] + _allowed() + _cached(3) + len(memory)
+
+
+class Keyed:
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __hash__(self) -> int:
+        return hash(self.name)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Keyed) and self.name == other.name
+
+
+@dl.allow_call
+def _allowed() -> int:
+    return 1
+
+
+@functools.cache
+def _cached(value: int) -> int:
+    return value + 1
+
+
+def test_while_tracing_only_the_listed_classes_run_natively() -> None:
+    model, x = Probe(), torch.ones(2)
+    detector = Detector()
+    with detector.installed():
+        program = dl.export(model, (x,), strict=True)
+    assert detector.escaped == []
+    met = {kind for kind, count in detector.classes.items() if count}
+    assert {leaks.REHEARSED, leaks.WAY_OUT, leaks.CACHES} <= met
+    assert program.module()(x).tolist() == model(x).tolist()
+
+
+def test_the_detector_detects_while_tracing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without the watch, C's call of a hash escapes."""
+    monkeypatch.setattr(watch.Watch, "call", lambda self, fn, args, kwargs: fn(*args, **kwargs))
+    detector = Detector()
+    with detector.installed():
+        dl.export(Probe(), (torch.ones(2),), strict=True)
+    assert any("Keyed.__hash__" in each for each in detector.escaped)
+
+
+def test_a_capture_of_the_sentence_encoder_does_not_escape() -> None:
+    model, forward = model_of(1)
+    detector = Detector()
+    with detector.installed():
+        capture(model, forward)
+    assert detector.escaped == []

@@ -203,7 +203,7 @@ def reset() -> None:
     OFFSET[:] = [1]
 
 
-SOUND = (lookup, counted, offset, shown, formatted, listed, joined, cached, weakly)
+SOUND = (lookup, counted, offset, shown, formatted, listed, joined, cached)
 
 
 @pytest.mark.parametrize("forward", SOUND, ids=lambda forward: forward.__name__)
@@ -224,6 +224,7 @@ REFUSED = (
     (timed, "time.time"),
     (finalized, "Finalized.__del__"),
     (weak, "lambda"),
+    (weakly, "weak reference"),
 )
 
 
