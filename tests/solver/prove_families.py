@@ -229,7 +229,7 @@ FAMILIES: Final[dict[str, Family]] = {
     ),
     "products against products": (
         "open",
-        (30, 200),
+        (30, 100),
         lambda n: f"{free(n)} |- {each(n, 's{i}*s{k}')} >= {each(n, '(s{i}//3)*s{j}')}",
     ),
     "loose equations": (
@@ -239,7 +239,7 @@ FAMILIES: Final[dict[str, Family]] = {
     ),
     "tied remainders": (
         "open",
-        (20, 100),
+        (20, 60),
         lambda n: f"{free(n)}, {each(n - 1, '(s{i} + s{e}) % 5 == 1', ', ')} |- (s0 + s{n // 2}) % 3 == 0",
     ),
 }
