@@ -42,6 +42,7 @@ RULES: Final[dict[tuple[str, str], Rule]] = {
     ("load_const", "return_value"): Rule("return_c"),
     ("store_fast", "load_fast"): Rule("store_load", unless=_TAKES_ONE),
     ("store_fast", "jump"): Rule("store_jump"),
+    ("pop_top", "jump"): Rule("pop_jump"),
     ("for_iter", "store_fast"): Rule("for_iter_store", tail=True),
     ("compare", "pop_jump_if_false"): Rule("compare_jump_false", tail=True),
     ("compare", "pop_jump_if_true"): Rule("compare_jump_true", tail=True),

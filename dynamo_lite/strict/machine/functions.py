@@ -24,7 +24,10 @@ def hand_over(frame: Frame, value: Any) -> Frame | None:
 def return_value(frame: Frame, stack: list[Any], arg: None) -> Frame | None:
     back = frame.back
     if frame.deliver is not None:
-        return hand_over(frame, stack.pop())
+        try:  # as hand_over, without a call: constructing returns through here
+            return frame.deliver(frame, stack.pop())
+        except BaseException as error:
+            return raise_in(back, error)  # type: ignore[arg-type]
     back.stack.append(stack.pop())  # type: ignore[union-attr]
     return back
 
@@ -32,7 +35,10 @@ def return_value(frame: Frame, stack: list[Any], arg: None) -> Frame | None:
 def return_const(frame: Frame, stack: list[Any], value: Any) -> Frame | None:
     back = frame.back
     if frame.deliver is not None:
-        return hand_over(frame, value)
+        try:
+            return frame.deliver(frame, value)
+        except BaseException as error:
+            return raise_in(back, error)  # type: ignore[arg-type]
     back.stack.append(value)  # type: ignore[union-attr]
     return back
 

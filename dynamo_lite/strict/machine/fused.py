@@ -78,6 +78,16 @@ def store_jump(arg: tuple[int, int]) -> Handler:
     return handler
 
 
+def pop_jump(arg: tuple[None, int]) -> Handler:
+    target = arg[1]
+
+    def handler(frame: Frame, stack: list[Any], _: Any) -> None:
+        frame.it.__setstate__(target)
+        stack.pop()
+
+    return handler
+
+
 def load_null_f(arg: tuple[None, int]) -> Handler:
     slot = arg[1]
 
@@ -199,15 +209,6 @@ def for_iter_store(arg: tuple[int, int, int]) -> Handler:
         return for_iter(frame, stack, target)
 
     return handler
-
-
-# --- operators
-
-
-# --- comparisons
-
-
-# --- items
 
 
 def subscr_ff(arg: tuple[int, int, None]) -> Handler:
