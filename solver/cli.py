@@ -109,14 +109,14 @@ def _write_extras(options: argparse.Namespace, found: list[tuple[str, Problem, R
 
         write_all(Path(options.smt2), [(problem, report) for _, problem, report in found])
     if options.sarif:
-        from solver.readers.errors import UNREADABLE_FILE
+        from solver.readers.errors import UNWRITABLE_FILE
         from solver.sarif import sarif
 
         text = json.dumps(sarif((name, report) for name, _, report in found), indent=2)
         try:
             Path(options.sarif).write_text(text + "\n", encoding="utf-8")
         except OSError as error:
-            raise UNREADABLE_FILE(file=options.sarif, what=error.strerror or str(error)) from None
+            raise UNWRITABLE_FILE(file=options.sarif, what=error.strerror or str(error)) from None
 
 
 def _show(options: argparse.Namespace, output: list[Any]) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from solver.problem import Problem
 from solver.prove.world import World
-from solver.readers.errors import UNREADABLE_FILE
+from solver.readers.errors import UNWRITABLE_FILE
 from solver.report import Report
 from solver.smt2 import obligation
 from solver.trace_errors import BAD_PROBLEM
@@ -31,7 +31,7 @@ def write_all(directory: Path, pairs: list[tuple[Problem, Report]]) -> list[Path
             path=problem.name, what="an expression is nested too deeply to be written"
         ) from None
     except OSError as error:
-        raise UNREADABLE_FILE(file=str(directory), what=error.strerror or str(error)) from None
+        raise UNWRITABLE_FILE(file=str(directory), what=error.strerror or str(error)) from None
     return written
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from typing import Any, Final
+from urllib.parse import quote
 
 from solver.report import GuardReport, Report
 
@@ -54,7 +55,9 @@ def _message(report: Report, guard: GuardReport) -> str:
 
 def _result(rule: str, level: str, text: str, file: str, at: str | None) -> dict[str, Any]:
     match = _PLACE.match(at or "")
-    physical: dict[str, Any] = {"artifactLocation": {"uri": match["file"] if match else file}}
+    physical: dict[str, Any] = {
+        "artifactLocation": {"uri": quote((match["file"] if match else file).replace("\\", "/"))}
+    }
     if match:
         physical["region"] = {"startLine": max(int(match["line"]), 1)}
     return {

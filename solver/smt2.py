@@ -157,11 +157,14 @@ def script(
     return "\n".join([*lines, ask, ""] if ask else [*lines, ""])
 
 
-def obligation(world: World, guard: Condition, verdict: str) -> str:
-    """The question whether the specification leaves room for ``guard`` to fail, as one file: ``unsat`` proves the guard."""
+def obligation(world: World, guard: Condition, verdict: str, cone: frozenset[int] | None = None) -> str:
+    """The question whether the specification leaves room for ``guard`` to fail, as one file: ``unsat`` proves the guard.
+
+    ``cone``: the groups of symbols whose premises are stated, by default those that the guard speaks of.
+    """
     algebra = Algebra()
     encoder = Encoder(algebra, Context(algebra).literal)
-    cone = world.cone(guard.expr)
+    cone = world.cone(guard.expr) if cone is None else cone
     premises = [(world.sources[b].label, encoder.condition(world.sources[b].expr)) for b in world.bits(cone)]
     refutation = encoder.condition(not_(goal_of(guard.expr)))
     comments = [_comment(f"{world.problem.name or 'problem'}, guard {guard.id}: {guard.text}")]

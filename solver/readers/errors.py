@@ -11,6 +11,13 @@ UNREADABLE_FILE = declare(
     hint="give a shapeproof/1 file (JSON), a .dlp or a .pt2 archive of PyTorch 2.13",
     about="A file given to the verifier does not exist, is no file, or is neither JSON nor a zip archive.",
 )
+UNWRITABLE_FILE = declare(
+    "unwritable-file",
+    InputError,
+    "{file} cannot be written: {what}",
+    hint="name a file or directory that can be made there",
+    about="What the verifier was asked to write beside its report has no place that can be written to.",
+)
 BAD_ARCHIVE = declare(
     "bad-archive",
     InputError,

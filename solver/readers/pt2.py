@@ -53,7 +53,7 @@ def read_pt2(path: Path, stream: IO[bytes] | None = None) -> list[Problem]:
 
 def _version(value: object) -> str:
     if isinstance(value, dict):
-        return f"{value.get('major')}.{value.get('minor')}"
+        return f"{value.get('major')}.{value.get('minor')}"[:40]
     return f"{value}"[:40] if value is not None else "before 8 (no version given)"
 
 

@@ -6,6 +6,7 @@ import json
 import random
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import pytest
 
 import solver
 from solver.cli import main
+from solver.crosscheck import disagreements
 from solver.errors import InputError
 from solver.parse import parse_bool
 
@@ -127,6 +129,49 @@ def test_smt2_files_are_accepted_by_z3_and_cvc5_and_agree(
         decider.from_string(text.partition("(check-sat)")[0])
         assert str(decider.check()) == {"proved": "unsat", "refuted": "sat"}[verdict]
         assert report["cross_check"]["G1"] == verdict
+
+
+@pytest.mark.parametrize("name", ["parity_ss_plus_s", "cube_mod6", "div_mono_sym"])
+def test_the_other_solver_decides_polynomials_too(name: str) -> None:
+    (case,) = [c for c in json.loads((DATA / "guards.json").read_text()) if c["name"] == name]
+    report = solver.verify(case, cross_check="cvc5")
+    assert isinstance(report, solver.Report)
+    assert report.cross_check == {"G1": report.guards[0].verdict}
+
+
+def test_a_contradiction_is_decided_again() -> None:
+    spec = [{"id": "S1", "expr": "b % 2 == 0"}, {"id": "S2", "expr": "b % 4 == 1"}]
+    report = solver.verify(problem("b >= 1", spec=spec), cross_check="cvc5")
+    assert isinstance(report, solver.Report)
+    assert report.cross_check == {"the specification": "spec_unsatisfiable"}
+    assert disagreements(report) == []
+    report.cross_check = {"the specification": "satisfiable"}
+    assert disagreements(report) == ["the specification"]
+
+
+@pytest.mark.parametrize("option", ["--sarif", "--smt2"])
+def test_outputs_that_cannot_be_written_exit_2(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], option: str
+) -> None:
+    file = write(tmp_path / "p.json", problem("b >= 1"))
+    assert main(["verify", file, option, str(tmp_path / "p.json" / "below")]) == 2
+    captured = capsys.readouterr()
+    assert "cannot be written" in captured.err and not captured.out
+
+
+def test_nothing_is_written_when_one_of_the_files_is_bad(tmp_path: Path) -> None:
+    good = write(tmp_path / "p.json", problem("b >= 2"))
+    bad = write(tmp_path / "q.json", problem("b >="))
+    assert main(["verify", good, bad, "--sarif", str(tmp_path / "o"), "--smt2", str(tmp_path / "d")]) == 2
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["p.json", "q.json"]
+
+
+def test_an_absurd_version_is_named_in_short(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    model = {"schema_version": {"major": "b+" * 3000, "minor": 1}}
+    with zipfile.ZipFile(tmp_path / "x.pt2", "w") as target:
+        target.writestr("m/models/model.json", json.dumps(model))
+    assert main(["verify", str(tmp_path / "x.pt2")]) == 2
+    assert len(capsys.readouterr().err) < 300
 
 
 def test_overflow_is_an_obligation_where_asked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
