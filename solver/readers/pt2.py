@@ -287,8 +287,8 @@ class _Model(Place):
         if (
             at is None and not self.arguments.places
         ):  # the archive has no tree of arguments: names are all there is
-            name = "_".join(map(str, steps))
-            at = next((i for i, known in enumerate(self.inputs) if known == name), None)
+            joined = "_".join(map(str, steps))
+            at = next((i for i, known in enumerate(self.inputs) if known == joined), None)
         name = self.inputs[at] if at is not None and at < len(self.inputs) else None
         return None if name is None else self.sizes.get((name, None if dim is None else int(dim)))
 

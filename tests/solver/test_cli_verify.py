@@ -144,6 +144,7 @@ def test_a_contradiction_is_decided_again() -> None:
     report = solver.verify(problem("b >= 1", spec=spec), cross_check="cvc5")
     assert isinstance(report, solver.Report)
     assert report.cross_check == {"the specification": "spec_unsatisfiable"}
+    jsonschema.validate(report.to_dict(), SCHEMA)
     assert disagreements(report) == []
     report.cross_check = {"the specification": "satisfiable"}
     assert disagreements(report) == ["the specification"]
