@@ -1,0 +1,90 @@
+"""Problems and archives whose structure is broken at random: an exit status and, where unusable, one sentence."""
+
+from __future__ import annotations
+
+import copy
+import json
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+from solver.cli import main
+
+DATA = Path(__file__).parent.parent / "data"
+HOSTILE: tuple[Any, ...] = (
+    *(None, True, -1, 2**70, -(2**300), 1.5, float("nan"), "", "\x00", "\ud800", "a" * 300, [], {}, [[[]]]),
+    *(
+        "__import__('os').system('x')",
+        "9**9**9",
+        "b[0]",
+        "b.x",
+        "x:=3",
+        "lambda: 1",
+        "2**(2**40)",
+        "b//0 > 1",
+    ),
+    *("not " * 3000 + "b>1", "b+" * 3000 + "b>1", "-" * 5000 + "b", "((b+1)**40)**40>2", "int(1e400)"),
+)
+
+
+def paths(data: Any, here: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    yield here
+    items = data.items() if isinstance(data, dict) else enumerate(data) if isinstance(data, list) else ()
+    for key, value in items:
+        yield from paths(value, (*here, key))
+
+
+def broken(random: Random, data: Any) -> Any:
+    """A copy with one to three parts replaced, removed, or put in the place of others."""
+    data = copy.deepcopy(data)
+    for _ in range(random.randint(1, 3)):
+        places = [path for path in paths(data) if path]
+        if not places:
+            break
+        *steps, last = random.choice(places)
+        parent = data
+        for step in steps:
+            parent = parent[step]
+        kind = random.randrange(3)
+        if kind == 0:
+            parent[last] = copy.deepcopy(random.choice(HOSTILE))
+        elif kind == 1:
+            del parent[last]
+        else:
+            source = data
+            for step in random.choice(places):
+                source = source[step]
+            parent[last] = copy.deepcopy(source)
+    return data
+
+
+def checked(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    status = main(["verify", str(file)])
+    captured = capsys.readouterr()
+    assert status in range(6)
+    if status == 2:
+        assert captured.err.startswith("[") and len(captured.err) < 1500 and not captured.out
+
+
+def test_problems_with_broken_structure(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    cases = json.loads((DATA / "guards.json").read_text())
+    file = tmp_path / "p.json"
+    for seed in range(200):
+        random = Random(seed)
+        file.write_text(json.dumps(broken(random, random.choice(cases))))
+        checked(file, capsys)
+
+
+def test_archives_with_broken_structure(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    archives = sorted((DATA / "pt2").glob("*.pt2"))
+    file = tmp_path / "x.pt2"
+    for seed in range(120):
+        random = Random(seed)
+        with zipfile.ZipFile(random.choice(archives)) as source, zipfile.ZipFile(file, "w") as target:
+            name = next(n for n in source.namelist() if n.endswith("model.json"))
+            target.writestr(name, json.dumps(broken(random, json.loads(source.read(name)))))
+        checked(file, capsys)
