@@ -6,7 +6,7 @@ Names say where operands come from: ``f`` a local slot, ``c`` a constant, ``x`` 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 from dynamo_lite.strict.machine import attribute_loads, functions, names
 from dynamo_lite.strict.machine.attributes import NATIVE_PLAN, get_attr
@@ -148,48 +148,44 @@ def load_f_attr(arg: tuple[int, str]) -> Handler:
     return handler
 
 
-def load_f_method_below(arg: tuple[int, str]) -> Handler:
-    slot, name = arg
+def _load_then(load: Handler) -> Maker:
+    """A slot's value, then an instruction that takes it from the stack."""
 
-    def handler(frame: Frame, stack: list[Any], _: Any) -> Frame | None:
-        obj = stack[slot]
-        if obj is NULL:
-            need(frame, stack, slot)
-        stack.append(obj)
-        return attribute_loads.load_method_below(frame, stack, name)
+    def maker(arg: tuple[int, str]) -> Handler:
+        slot, name = arg
 
-    return handler
+        def handler(frame: Frame, stack: list[Any], _: Any) -> Frame | None:
+            obj = stack[slot]
+            if obj is NULL:
+                need(frame, stack, slot)
+            stack.append(obj)
+            return load(frame, stack, name)
 
+        return handler
 
-def load_f_method_above(arg: tuple[int, str]) -> Handler:
-    slot, name = arg
-
-    def handler(frame: Frame, stack: list[Any], _: Any) -> Frame | None:
-        obj = stack[slot]
-        if obj is NULL:
-            need(frame, stack, slot)
-        stack.append(obj)
-        return attribute_loads.load_method_above(frame, stack, name)
-
-    return handler
+    return maker
 
 
-def bool_jump_false(arg: tuple[None, int]) -> Handler:
-    target = arg[1]
-
-    def handler(frame: Frame, stack: list[Any], _: Any) -> Frame | None:
-        return pop_jump_if_false(frame, stack, target)
-
-    return handler
+load_f_method_below: Final = _load_then(attribute_loads.load_method_below)
+load_f_method_above: Final = _load_then(attribute_loads.load_method_above)
 
 
-def bool_jump_true(arg: tuple[None, int]) -> Handler:
-    target = arg[1]
+def _jump_by_truth(jump: Handler) -> Maker:
+    """``to_bool`` and the jump on what it gives."""
 
-    def handler(frame: Frame, stack: list[Any], _: Any) -> Frame | None:
-        return pop_jump_if_true(frame, stack, target)
+    def maker(arg: tuple[None, int]) -> Handler:
+        target = arg[1]
 
-    return handler
+        def handler(frame: Frame, stack: list[Any], _: Any) -> Frame | None:
+            return jump(frame, stack, target)
+
+        return handler
+
+    return maker
+
+
+bool_jump_false: Final = _jump_by_truth(pop_jump_if_false)
+bool_jump_true: Final = _jump_by_truth(pop_jump_if_true)
 
 
 def for_iter_store(arg: tuple[int, int, int]) -> Handler:
