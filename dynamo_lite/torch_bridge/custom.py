@@ -273,7 +273,7 @@ def _argument_behind(result: Any, schema: Schema) -> int | None:
     if result.alias is None:
         return None
     for index, argument in enumerate(schema.arguments):
-        if argument.is_mutated and argument.alias.sets == result.alias.sets:
+        if argument.is_mutated and argument.alias is not None and argument.alias.sets == result.alias.sets:
             return index
     return None
 

@@ -161,12 +161,14 @@ def _leave_region(self: Any, *exc: object) -> None:
     return None
 
 
-PATCHED += [
-    (torch.utils.checkpoint, "checkpoint", _checkpoint),
-    (_REGION, "__enter__", _enter_region),
-    (_REGION, "__exit__", _leave_region),
-    *[
-        (torch.overrides, name, lambda *args: False)  # as the strict policy answers
-        for name in ("has_torch_function", "has_torch_function_unary", "has_torch_function_variadic")
-    ],
-]
+PATCHED.extend(
+    [
+        (torch.utils.checkpoint, "checkpoint", _checkpoint),
+        (_REGION, "__enter__", _enter_region),
+        (_REGION, "__exit__", _leave_region),
+        *[
+            (torch.overrides, name, lambda *args: False)  # as the strict policy answers
+            for name in ("has_torch_function", "has_torch_function_unary", "has_torch_function_variadic")
+        ],
+    ]
+)
