@@ -57,9 +57,10 @@ def context_chain(n: int) -> int:
                 raise ValueError(i)
         except ValueError as error:
             kept = error
-    count, link = 0, kept
+    count = 0
+    link: BaseException | None = kept
     while link is not None:
-        count, link = count + 1, link.__context__  # type: ignore[assignment]
+        count, link = count + 1, link.__context__
     return count
 
 
