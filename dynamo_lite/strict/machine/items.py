@@ -91,8 +91,9 @@ def _with_index(frame: Frame, obj: Any, key: Any) -> Routine:
 
 def _missing(frame: Frame, obj: Any, key: Any) -> Routine:
     """A dict subclass with an interpreted ``__missing__``."""
-    if dict.__contains__(obj, key):
-        return dict.__getitem__(obj, key)
+    found = dict.get(obj, key, MISSING)  # one look-up: a second one would ask the key again
+    if found is not MISSING:
+        return found if frame.policy is None else frame.policy.load_item(obj, key, found)
     return (yield from bound_call(frame, lookup(type(obj), "__missing__"), obj, (key,)))
 
 

@@ -6,6 +6,7 @@ import threading
 from types import (
     BuiltinFunctionType,
     ClassMethodDescriptorType,
+    FunctionType,
     MethodDescriptorType,
     MethodWrapperType,
     ModuleType,
@@ -51,8 +52,15 @@ def _module(cls: type) -> str:
 
 
 def _defining(cls: type, name: str) -> str:
-    """The module of the class in the MRO that has the attribute."""
-    return next((_module(base) for base in mro_of(cls) if name in dict_of(base)), _module(cls))
+    """The module of the class in the MRO that has the attribute from C; ``super`` passes over those in Python."""
+    for base in mro_of(cls):
+        found = dict_of(base).get(name)
+        if found is not None and type(found) not in _PYTHON:
+            return _module(base)
+    return _module(cls)
+
+
+_PYTHON: Final = (FunctionType, staticmethod, classmethod, property)
 
 
 def name_of(fn: Any) -> str:

@@ -91,6 +91,14 @@ def test_unknown_c_code_is_refused_with_ways_out(monkeypatch: pytest.MonkeyPatch
     assert modules.classify("somewhere._speedups", "fast") is None
 
 
+def test_a_method_of_c_behind_one_in_python_has_the_module_of_c() -> None:
+    class Table(dict[str, int]):
+        def get(self, key: str, default: Any = None) -> Any:
+            return super().get(key, default)
+
+    assert impure.module_of(super(Table, Table()).get) == "builtins"
+
+
 IMPURE: list[Callable[[], Any]] = [
     time.time, time.perf_counter, random.random, random.Random(1).random, uuid.uuid4, secrets.token_bytes, os.getpid,
     lambda: id(IMPURE), lambda: open(__file__),  # noqa: SIM115
