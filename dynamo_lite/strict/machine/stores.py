@@ -44,6 +44,7 @@ def set_generic(frame: Frame, obj: Any, name: str, value: Any) -> Request | None
         if setter is _PROPERTY_SET:
             if attribute.fset is not None:
                 return attribute.fset, (obj, value), None
+            _PROPERTY_SET(attribute, obj, value)  # raises, and writes nothing
         elif setter is not MISSING and slot(frame, type(attribute), "__set__") is not None:
             return special_call(setter, attribute, (obj, value))
     if frame.policy is not None:
@@ -87,6 +88,7 @@ def del_generic(frame: Frame, obj: Any, name: str) -> Request | None:
         if deleter is _PROPERTY_DELETE:
             if attribute.fdel is not None:
                 return attribute.fdel, (obj,), None
+            _PROPERTY_DELETE(attribute, obj)  # raises, and writes nothing
         elif deleter is not MISSING and slot(frame, type(attribute), "__delete__") is not None:
             return special_call(deleter, attribute, (obj,))
     if frame.policy is not None:
