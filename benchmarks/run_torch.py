@@ -26,6 +26,7 @@ import torch  # noqa: E402
 
 import dynamo_lite as dl  # noqa: E402
 from benchmarks.export_torch import dynamic_shapes, peer_shapes  # noqa: E402
+from dynamo_lite.trace.inputs import bind_call  # noqa: E402
 from tests.zoo import models as zoo  # noqa: E402
 
 
@@ -49,11 +50,14 @@ def ours(model: Any, args: Any, kwargs: Any, spec: Any) -> Any:
     return None
 
 
-def times(runs: list[Any], args: Any, kwargs: Any, rounds: int) -> list[float]:
+Run = tuple[Any, Any, Any]  # what is called, with which arguments
+
+
+def times(runs: list[Run], rounds: int) -> list[float]:
     """The median time of each, in microseconds; every round calls each once, in turn, on inputs of its own."""
     found: list[list[float]] = [[] for _ in runs]
     for round_ in range(rounds + 2):
-        for index, run in enumerate(runs):
+        for index, (run, args, kwargs) in enumerate(runs):
             given, named = copy.deepcopy((args, kwargs))
             start = time.perf_counter()
             run(*given, **named)
@@ -79,8 +83,12 @@ def main() -> None:
             if None in pair:
                 print(f"{name:28} not exported by {'ours' if pair[0] is None else 'PyTorch'}", flush=True)
                 continue
-            extra = [model] if options.eager else []
-            mine, peer, *eager = times([*pair, *extra], args, kwargs, options.rounds)
+            call = bind_call(
+                model.forward, args, kwargs
+            )  # a program takes the defaults of forward as arguments
+            runs = [(pair[0], call.args, call.kwargs), (pair[1], args, kwargs)]
+            runs += [(model, args, kwargs)] if options.eager else []
+            mine, peer, *eager = times(runs, options.rounds)
             ratios[name] = mine / peer
             shown = f"  eager {eager[0]:9.0f}" if eager else ""
             print(f"{name:28} {mine:9.0f} {peer:9.0f}  {mine / peer:5.2f}{shown}", flush=True)
