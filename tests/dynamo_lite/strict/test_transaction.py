@@ -4,20 +4,28 @@ from __future__ import annotations
 
 import array
 import contextvars
-from collections import OrderedDict, deque
+import functools
+import heapq
+import struct
+import sys
+import warnings
+from collections import Counter, OrderedDict, defaultdict, deque
 from types import CodeType
 from typing import Any
 
+import numpy as np
 import pytest
 
+from dynamo_lite.strict.machine import code
 from dynamo_lite.strict.machine.frame import Frame
 from dynamo_lite.strict.machine.null import NullPolicy
 from dynamo_lite.strict.machine.slots import MISSING
-from dynamo_lite.strict.mutators import mutated
+from dynamo_lite.strict.mutators import changed_by_numpy, mutated
 from dynamo_lite.strict.traced import location, run_traced
 from dynamo_lite.strict.transaction import Transaction
 
 COUNTER = 1
+BY_NAME = 1
 ADDED: int
 VARIABLE: contextvars.ContextVar[int] = contextvars.ContextVar("VARIABLE", default=0)
 
@@ -40,6 +48,8 @@ class Recording(NullPolicy):
         container = mutated(fn, args)
         if container is not MISSING:
             self.transaction.write("content", container, None)
+        for changed in changed_by_numpy(fn, args, kwargs):
+            self.transaction.write("content", changed, None)
         result = fn(*args, **kwargs)
         self.transaction.made(result)
         self._step()
@@ -104,13 +114,26 @@ class World:
         self.numbers = array.array("i", [1, 2])
         self.plain = Plain()
         self.slotted = Slotted()
+        self.lists: defaultdict[str, list[int]] = defaultdict(list, a=[1])
+        self.counted = Counter("aab")
+        self.viewed = bytearray(b"abcd")
+        self.view = memoryview(self.viewed)[1:3]
+        self.grid = np.arange(6).reshape(2, 3)
+        self.heap = [1, 5, 3]
+        self.packed = bytearray(8)
+
+    @functools.cached_property
+    def computed(self) -> int:
+        return len(self.items) + 40
 
     def state(self) -> Any:
         return (
             list(self.items), list(self.table.items()), list(self.table["b"]), list(self.ordered.items()),
             set(self.members), list(self.queue), bytes(self.raw), list(self.numbers), list(vars(self.plain).items()),
             self.slotted.filled, hasattr(self.slotted, "late"), list(Plain.shared), "extra" in vars(Plain), COUNTER,
-            "ADDED" in globals(),
+            "ADDED" in globals(), dict(self.lists), list(self.counted.items()), bytes(self.viewed), self.grid.tolist(),
+            list(self.heap), bytes(self.packed), "computed" in vars(self), BY_NAME, list(warnings.filters),
+            "written_module" in sys.modules,
         )  # fmt: skip
 
 
@@ -148,6 +171,22 @@ def disturb(world: World, cell_setter: Any) -> int:
     world.slotted.late = 3
     Plain.shared.append(2)
     Plain.extra = 1
+    world.lists["b"].append(2)
+    world.lists["a"] += [5]
+    world.counted.update("bc")
+    world.view[0] = 90
+    world.grid[0] = 7
+    world.grid += 1
+    world.grid.fill(3)
+    np.copyto(world.grid, 5)
+    np.add(world.grid, 1, out=world.grid)
+    heapq.heappush(world.heap, 0)
+    struct.pack_into("i", world.packed, 0, 77)
+    assert world.computed
+    vars(world.plain)["seventh"] = 7
+    globals()["BY_NAME"] = 2
+    warnings.filters.insert(0, ("ignore", None, Warning, None, 0))  # type: ignore[attr-defined]
+    sys.modules["written_module"] = sys
     fresh: dict[str, int] = {}
     fresh["a"] = 1
     fresh_list = [1]
@@ -204,6 +243,37 @@ def test_rolled_back_after_an_interrupt_at_each_step() -> None:
         assert attempt(stop_at)[1]
 
 
+def test_rolled_back_after_an_interrupt_at_each_instruction(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As a signal would come: before any instruction that the machine runs."""
+    steps = stop_at = 0
+    bound = code._bound
+
+    def counting(op: str, arg: Any) -> tuple[Any, Any]:
+        handler, argument = bound(op, arg)
+
+        def step(frame: Frame, stack: list[Any], given: Any) -> Frame | None:
+            nonlocal steps
+            steps += 1
+            if steps == stop_at:
+                raise KeyboardInterrupt
+            following: Frame | None = handler(frame, stack, given)
+            return following
+
+        return step, argument
+
+    monkeypatch.setattr(code, "_bound", counting)
+    code.forget()
+    try:
+        attempt()
+        total = steps
+        assert total > 300
+        for stop_at in range(1, total + 1):  # noqa: B007 read by ``step``
+            steps = 0
+            assert attempt()[1]
+    finally:
+        code.forget()
+
+
 def test_the_ledger_names_outside_writes_with_their_lines_and_no_fresh_ones() -> None:
     world = World()
     setter, _ = closure()
@@ -225,8 +295,8 @@ def test_the_ledger_names_outside_writes_with_their_lines_and_no_fresh_ones() ->
     assert ledger[0].location is not None
     assert ledger[0].location.line == first + 3
     assert ledger[0].location.file == __file__
-    # items, b, shared; table, plain.__dict__ through an attribute: no entry for the fresh list and dict
-    assert whats.count("list contents") == 3
+    # items, b, shared, lists["a"], heap, the filters of warnings; no entry for the fresh list and dict
+    assert whats.count("list contents") == 6
 
 
 def test_fresh_objects_are_told_from_outside_ones() -> None:
