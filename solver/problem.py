@@ -246,6 +246,8 @@ def _string(entry: Mapping[str, object], key: str, path: str) -> str | None:
     value = entry.get(key)
     if value is not None and not isinstance(value, str):
         raise BAD_PROBLEM(path=f"{path}.{key}", what=f"text is needed, not {_kind(value)}")
+    if value is not None and any("\ud800" <= character <= "\udfff" for character in value):
+        raise BAD_PROBLEM(path=f"{path}.{key}", what="half of a surrogate pair, which no text may hold")
     return value
 
 

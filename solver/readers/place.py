@@ -21,7 +21,7 @@ class Place:
         self.entry = entry
 
     def fail(self, where: str, what: str) -> ExportError:
-        return BAD_ARCHIVE(file=self.file, path=f"{self.entry}: {where}", what=what)
+        return BAD_ARCHIVE(file=self.file, path=f"{self.entry}: {where[:200]}", what=what[:200])
 
     def mapping(self, value: object, where: str) -> Mapping[str, Any]:
         if not isinstance(value, dict):
@@ -35,7 +35,7 @@ class Place:
 
     def get(self, entry: Mapping[str, Any], key: str, where: str) -> Any:
         if key not in entry:
-            raise self.fail(where, f"{key!r} is missing")
+            raise self.fail(where, f"{key[:80]!r} is missing")
         return entry[key]
 
     def text(self, value: object, where: str) -> str:

@@ -88,3 +88,13 @@ def test_archives_with_broken_structure(tmp_path: Path, capsys: pytest.CaptureFi
             name = next(n for n in source.namelist() if n.endswith("model.json"))
             target.writestr(name, json.dumps(broken(random, json.loads(source.read(name)))))
         checked(file, capsys)
+
+
+@pytest.mark.parametrize("key", ["name", "note"])
+def test_half_a_surrogate_pair_is_no_text(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], key: str
+) -> None:
+    case = {**json.loads((DATA / "guards.json").read_text())[0], key: "\ud800"}
+    (tmp_path / "p.json").write_text(json.dumps(case))
+    assert main(["verify", str(tmp_path / "p.json")]) == 2
+    assert f"p.json.{key}" in capsys.readouterr().err
