@@ -206,7 +206,7 @@ def test_an_interrupt_leaves_all_as_it_was() -> None:
     limit = sys.getrecursionlimit()
     machine = current_machine()
 
-    def endless() -> None:
+    def endless() -> int:
         count = 0
         while True:
             count += sum(i for i in range(3))
