@@ -1,0 +1,83 @@
+"""Sizes 0, 1, 2, 3 at run time: the program gives what eager gives, and raises (or was refused) where eager raises."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+import dynamo_lite as dl
+from dynamo_lite import Dim
+from tests.dynamo_lite.torch_bridge.support import both_modes, module
+
+PROGRAMS: Final[dict[str, Callable[[Any], Any]]] = {
+    "view": lambda x: x.view(x.shape[0], -1),
+    "reshape": lambda x: x.reshape(-1, x.shape[1]),
+    "reshape in parts": lambda x: x.reshape(x.shape[0], 2, -1),
+    "unflatten": lambda x: x.unflatten(1, (2, -1)),
+    "unflatten rows": lambda x: x.unflatten(0, (-1, x.shape[0])),
+    "flatten": lambda x: x.flatten(),
+    "chunk": lambda x: x.chunk(2)[0],
+    "split": lambda x: x.split(2)[0],
+    "split by size": lambda x: x.split(x.shape[0])[0],
+    "mean": lambda x: x.mean(0),
+    "max": lambda x: x.max(),
+    "max of rows": lambda x: x.max(0).values,
+    "amax": lambda x: x.amax(0),
+    "argmax": lambda x: x.argmax(),
+    "argmax of rows": lambda x: x.argmax(0),
+    "median": lambda x: x.median(0).values,
+    "topk": lambda x: x.topk(2, 0).values,
+    "kthvalue": lambda x: x.kthvalue(2, 0).values,
+    "cat with an empty vector": lambda x: torch.cat([torch.zeros(0), x]),
+    "matmul": lambda x: x @ x.t(),
+    "convolution": lambda x: F.conv1d(x[:, None], torch.ones(2, 1, 3)),
+    "convolution over rows": lambda x: F.conv2d(x[None, None], torch.ones(1, 1, 2, 2)),
+    "max pooling": lambda x: F.max_pool2d(x[None, None], 2),
+    "average pooling": lambda x: F.avg_pool2d(x[None, None], 2, 1),
+    "reflection": lambda x: F.pad(x.t()[None], (1, 1), mode="reflect"),
+    "first": lambda x: x[0],
+    "second": lambda x: x[1],
+    "last": lambda x: x[-1],
+    "narrow": lambda x: x.narrow(0, 1, 1),
+    "list": lambda x: x[[0, 1]],
+    "stack of rows": lambda x: torch.stack(list(x)),
+    "squeeze": lambda x: x.squeeze(0),
+    "expand": lambda x: x.expand(3, 4),
+    "broadcast": lambda x: x + torch.ones(3, 1),
+    "division": lambda x: x * (4 // x.shape[0]),
+    "windows": lambda x: x.unfold(0, 2, 1),
+    "batch norm": lambda x: F.batch_norm(x, None, None, training=True),
+    "full": lambda x: torch.full((x.shape[0] - 1,), 1.0),
+}
+
+
+def outcome(run: Callable[..., Any], size: int) -> Any:
+    try:
+        return run((torch.arange(float(size * 4)) + 1).reshape(size, 4))
+    except Exception:
+        return None
+
+
+@both_modes
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_small_sizes(name: str, strict: bool) -> None:
+    function = PROGRAMS[name]
+    model = module(lambda self, x: function(x))
+    example = (torch.arange(12.0) + 1).reshape(3, 4)
+    ran = 0
+    for spec in (Dim.DYNAMIC, Dim("b", min=0, max=64), None):
+        try:
+            program = dl.export(model, (example,), dynamic_shapes=[{0: spec}], strict=strict).module()
+        except dl.ConstraintViolationError:
+            continue
+        for size in (0, 1, 2, 3, 5):
+            expected, given = outcome(model, size), outcome(program, size)
+            if given is not None:
+                assert expected is not None, size
+                torch.testing.assert_close(given, expected, rtol=0, atol=0, equal_nan=True)
+                ran += 1
+    assert ran, "the example itself must run"
