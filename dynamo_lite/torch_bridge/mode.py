@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from types import CellType, FunctionType, MethodWrapperType
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 import torch
 from torch._ops import OpOverload, OpOverloadPacket
@@ -134,15 +134,15 @@ def _without_overrides(function: FunctionType) -> Callable[..., Any]:
     """A copy of a function of PyTorch's that does not ask whether it is overridden, nor do the private ones of its module."""
     known = _COPIES.get(id(function))
     if known is None:
-        scope = {**function.__globals__, **_NO_OVERRIDES}
-        for name in function.__code__.co_names:
-            helper = scope.get(name)
-            if name.startswith("_") and _is_helper(helper, function):
-                scope[name] = _without_overrides(helper)
+        scope: dict[str, Any] = {**function.__globals__, **_NO_OVERRIDES}
         cells = tuple(map(_cell, function.__closure__)) if function.__closure__ else None
         copy = FunctionType(function.__code__, scope, function.__name__, function.__defaults__, cells)
         copy.__kwdefaults__ = function.__kwdefaults__
         known = _COPIES[id(function)] = (function, copy)
+        for name in function.__code__.co_names:
+            helper = scope.get(name)
+            if name.startswith("_") and _is_helper(helper, function):
+                scope[name] = _without_overrides(cast(FunctionType, helper))
     return known[1]
 
 
@@ -168,7 +168,11 @@ def _cell(cell: CellType) -> CellType:
 @contextmanager
 def _patched() -> Iterator[None]:
     """The few Python functions that PyTorch's own hook does not see, replaced where users find them."""
-    classes = [(torch, name, cls) for name, cls in _LEGACY_CLASSES]
+    asks = torch.overrides.has_torch_function  # layers ask before they take a fast path
+    classes = [
+        *[(torch, name, cls) for name, cls in _LEGACY_CLASSES],
+        (torch.overrides, asks.__name__, _while_tracing(_NO_OVERRIDES["has_torch_function"], asks)),
+    ]
     before = [(owner, name, getattr(owner, name)) for owner, name, _ in (*PATCHED, *classes)]
     apply = Function.__dict__["apply"]
     answered = ANSWERS[id(apply.__func__)]

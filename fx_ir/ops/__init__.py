@@ -13,12 +13,15 @@ from fx_ir.ops import (
     conv,
     convert,
     creation,
+    grid_sample,
     grids,
     indexing,
     inplace_views,
     joining,
+    linalg,
     loss,
     matmul,
+    noise,
     norm,
     padding,
     permute,
@@ -36,6 +39,7 @@ from fx_ir.ops import (
     statistics,
     sym,
     ternary,
+    transformer,
     unary,
     views,
 )
@@ -54,7 +58,7 @@ from fx_ir.ops.registry import (
 FAMILIES = (
     binary, unary, ternary, activation, reduction, statistics, matmul, norm, batch_norm, attention, conv, pool, padding,
     resample, recurrent, loss, reshape, views, permute, inplace_views, splits, convert, creation, ranges, joining, grids, indexing,
-    scatter, sorting, spectral, composite, random, sym,
+    scatter, sorting, spectral, composite, random, transformer, grid_sample, noise, linalg, sym,
 )  # fmt: skip
 
 __all__ = [

@@ -131,10 +131,22 @@ def _like_input(result: Array, input: Array) -> Array:
     return laid_out(result, channels_last_strides(result.shape))
 
 
-def nearest(input: Array, sizes: Sequence[int], scales: Sequence[float | None]) -> Array:
+def _exact_index(size: int, count: int, scale: float | None) -> Array:
+    """The cell whose centre is nearest."""
+    ratio = np.float32(_ratio(size, count, False, scale))
+    centres = (np.arange(count, dtype=np.float32) + np.float32(0.5)) * ratio
+    return as_array(np.minimum(np.floor(centres).astype(np.int64), size - 1))
+
+
+def nearest(
+    input: Array,
+    sizes: Sequence[int],
+    scales: Sequence[float | None],
+    cell: Callable[[int, int, float | None], Array] = _nearest_index,
+) -> Array:
     result = input
     for dim, (count, scale) in enumerate(zip(sizes, scales, strict=True)):
-        result = np.take(result, _nearest_index(input.shape[2 + dim], count, scale), axis=2 + dim)
+        result = np.take(result, cell(input.shape[2 + dim], count, scale), axis=2 + dim)
     return _like_input(result, input)
 
 
@@ -149,7 +161,7 @@ def _declare_resizing(name: str, rank: int, taps: Taps | None) -> None:
 
     def compute(input: Array, sizes: Sequence[int], rest: Sequence[Any]) -> Array:
         if taps is None:
-            return nearest(input, sizes, rest)
+            return nearest(input, sizes, rest, _exact_index if "exact" in name else _nearest_index)
         return _interpolate(input, sizes, rest[0], rest[1:], taps)
 
     def fake(self: TensorMeta, output_size: Sequence[Size], *rest: Any) -> TensorMeta:
@@ -304,6 +316,8 @@ def _declare() -> None:
     _declare_resizing("upsample_nearest1d", 1, None)
     _declare_resizing("upsample_nearest2d", 2, None)
     _declare_resizing("upsample_nearest3d", 3, None)
+    for rank in (1, 2, 3):
+        _declare_resizing(f"_upsample_nearest_exact{rank}d", rank, None)
     _declare_resizing("upsample_trilinear3d", 3, _linear_taps)
     _declare_resizing("upsample_linear1d", 1, _linear_taps)
     _declare_resizing("upsample_bilinear2d", 2, _linear_taps)

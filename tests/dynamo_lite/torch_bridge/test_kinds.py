@@ -7,9 +7,16 @@ from typing import Any
 
 import torch
 import torch.nn.functional as F
+from torch import nn
 
 import dynamo_lite as dl
-from tests.dynamo_lite.torch_bridge.support import assert_equals_eager, both_modes, export_both, module
+from tests.dynamo_lite.torch_bridge.support import (
+    assert_equals_eager,
+    both_modes,
+    export_both,
+    module,
+    operators,
+)
 
 
 def check(forward: Any, *sizes: tuple[Any, ...], dynamic: Any = None, **members: Any) -> Any:
@@ -96,3 +103,32 @@ def resized(self: Any, x: Any) -> Any:
 
 def test_sizes_given_as_tensors() -> None:
     check(resized, (torch.ones(1, 1, 2, 2),), (torch.full((1, 1, 2, 2), 2.0),))
+
+
+def test_the_fast_path_of_an_encoder_layer() -> None:
+    layer = nn.TransformerEncoderLayer(8, 2, 16, batch_first=True).eval()
+    model = nn.TransformerEncoder(layer, 2).eval().requires_grad_(False)
+    program = export_both(
+        model, (torch.randn(2, 5, 8),), dynamic_shapes=[{0: dl.Dim.DYNAMIC, 1: dl.Dim.DYNAMIC}]
+    )
+    assert "aten._transformer_encoder_layer_fwd.default" in operators(program)
+    assert_equals_eager(model, program, (torch.randn(3, 7, 8), None, None, None))
+
+
+def pooled_and_put_back(self: Any, x: Any) -> Any:
+    values, places = F.max_pool2d(x, 2, return_indices=True)
+    return F.max_unpool2d(values, places, 2, output_size=x.shape[2:]), F.interpolate(
+        x, scale_factor=2, mode="nearest-exact"
+    )
+
+
+def warped(self: Any, x: Any, grid: Any) -> Any:
+    return F.grid_sample(x, grid, mode="bicubic", padding_mode="reflection", align_corners=False)
+
+
+def test_places_in_images() -> None:
+    image, larger = torch.randn(2, 3, 8, 6), torch.randn(4, 3, 9, 10)
+    free = {0: dl.Dim.DYNAMIC, 2: dl.Dim.DYNAMIC, 3: dl.Dim.DYNAMIC}
+    check(pooled_and_put_back, (image,), (larger,), dynamic=[free])
+    grids = torch.rand(2, 4, 4, 2) * 3 - 1.5, torch.rand(4, 4, 4, 2) * 3 - 1.5
+    check(warped, (image, grids[0]), (larger, grids[1]), dynamic=[free, {0: dl.Dim.DYNAMIC}])

@@ -86,7 +86,7 @@ def export_with_fix(model: Any, args: Any, kwargs: Any, spec: Any, mode: bool) -
     try:
         return dl.export(model, args, kwargs, dynamic_shapes=named(spec, dims), strict=mode)
     except dl.ConstraintViolationError as error:
-        report = error.report  # type: ignore[attr-defined]
+        report = error.report
     fix = report.fix or report.roots[0].suggestions[0]
     dims, assumptions = fixed(dims, fix)
     shapes: Any = named(spec, dims)

@@ -56,6 +56,24 @@ def attention() -> list[Sample]:
     ]  # fmt: skip
 
 
+def encoder_layers() -> list[Sample]:
+    name = "_transformer_encoder_layer_fwd"
+    qkv = (F(24, 8), F(24), F(8, 8), F(8))
+    norms, feed = (F(8), F(8), F(8), F(8)), (F(16, 8), F(16), F(8, 16), F(8))
+    return [
+        sample(name, F(2, 5, 8), 8, 2, *qkv, gelu, first, 1e-5, *norms, *feed, _tolerance=2e-4)
+        for gelu in (False, True)
+        for first in (False, True)
+    ]
+
+
+def noise() -> list[Sample]:
+    found = [sample("rrelu", F(3, 4)), sample("rrelu", F(3, 4, layout="t"), 0.1, 0.4)]
+    for name in ("alpha_dropout", "feature_alpha_dropout"):
+        found += [sample(name, F(3, 4, 5), 0.5, False), sample(name, F(3, 4, 5), 0.0, True)]
+    return found
+
+
 def metadata() -> list[Sample]:
     return [
         sample("sym_size.int", F(3, 4), 1), sample("sym_size.int", F(3, 4), -2), sample("sym_stride.int", F(3, 4), 0), sample("sym_stride.int", F(3, 4, layout="t"), 0), sample("sym_size", F(3, 4)), sample("sym_stride", F(3, 4)),
@@ -66,4 +84,4 @@ def metadata() -> list[Sample]:
 
 
 def samples() -> list[Sample]:
-    return [*norms(), *attention(), *metadata()]
+    return [*norms(), *attention(), *encoder_layers(), *noise(), *metadata()]

@@ -213,5 +213,62 @@ def composites() -> list[Sample]:
     return found
 
 
+def grid_samples() -> list[Sample]:
+    image, grid = F(2, 3, 4, 5), F(2, 3, 6, 2)
+    found = [
+        sample(name, image, grid, mode, padding, corners, _tolerance=TOLERANT)
+        for name in ("grid_sampler", "grid_sampler_2d")
+        for mode in (0, 1, 2)
+        for padding in (0, 1, 2)
+        for corners in (False, True)
+    ]
+    volume, places = F(2, 3, 4, 5, 3), F(2, 3, 2, 4, 3)
+    for name in ("grid_sampler", "grid_sampler_3d"):
+        found += [sample(name, volume, places, mode, mode, True, _tolerance=TOLERANT) for mode in (0, 1)]
+    found += [sample("affine_grid_generator", F(2, 2, 3), [2, 3, 4, 5], corners) for corners in (False, True)]
+    found += [
+        sample("affine_grid_generator", F(2, 3, 4), [2, 3, 4, 5, 1], False),
+        sample("max_unpool2d", F(2, 3, 2, 2), L(2, 3, 2, 2, low=5, high=6), [4, 5]),
+        sample("_upsample_nearest_exact1d", F(2, 3, 5), [8]),
+        sample("_upsample_nearest_exact1d.vec", F(2, 3, 5), None, [1.7]),
+        sample("_upsample_nearest_exact2d", F(2, 3, 4, 5), [7, 3]),
+        sample("_upsample_nearest_exact2d.vec", F(2, 3, 4, 5), None, [1.5, 2.3]),
+        sample("_upsample_nearest_exact3d", F(1, 2, 3, 4, 5), [5, 3, 7]),
+        sample("_upsample_nearest_exact3d.vec", F(1, 2, 3, 4, 5), [5, 3, 7], None),
+    ]
+    return found
+
+
+def matrices() -> list[Sample]:
+    square, tall, wide = F(2, 4, 4), F(2, 5, 3), F(2, 3, 5)
+    return [
+        sample("linalg_solve", square, F(2, 4, 3), _tolerance=1e-2),
+        sample("linalg_solve", square, F(2, 4), _tolerance=1e-2),
+        sample("linalg_solve", F(4, 4), F(4), _tolerance=1e-2),
+        sample("linalg_solve", square, F(2, 3, 4), left=False, _tolerance=1e-2),
+        sample("linalg_householder_product", tall, F(2, 3), _tolerance=TOLERANT),
+        sample("linalg_householder_product", F(4, 4), F(2), _tolerance=TOLERANT),
+        sample("linalg_qr", tall, _tolerance=TOLERANT),
+        sample("linalg_qr", wide, "complete", _tolerance=TOLERANT),
+        sample("linalg_qr", tall, "r", _tolerance=TOLERANT),
+        sample("linalg_svdvals", tall, _tolerance=TOLERANT),
+        sample("linalg_eigvalsh", square, _tolerance=TOLERANT),
+        sample("linalg_eigvalsh", square, "U", _tolerance=TOLERANT),
+        sample("block_diag", [F(2, 3), F(4), F(), F(1, 2)]),
+        sample("linalg_cholesky", F(1, 1, values="positive")),
+        sample("linalg_cholesky", F(1, 1, values="positive"), upper=True),
+    ]
+
+
 def samples() -> list[Sample]:
-    return [*convolutions(), *pools(), *resampling(), *recurrent(), *losses(), *spectral(), *composites()]
+    return [
+        *matrices(),
+        *grid_samples(),
+        *convolutions(),
+        *pools(),
+        *resampling(),
+        *recurrent(),
+        *losses(),
+        *spectral(),
+        *composites(),
+    ]

@@ -264,7 +264,8 @@ _DRAWS: dict[str, tuple[Any, ...]] = {
     "normal.Tensor_float": (f32(5), 2.0), "normal.float_Tensor": (0.0, np.abs(f32(5))), "normal.Tensor_Tensor": (f32(5), np.abs(f32(5))),
     "multinomial": (np.abs(f32(3, 5)), 2), "dropout": (f32(50), 0.5, True), "feature_dropout": (f32(5, 9, 2), 0.5, True),
     "native_dropout": (f32(50), 0.5, True), "uniform": (f32(5), 2.0, 3.0), "normal_functional": (f32(5),), "exponential": (f32(5),),
-    "randn_like": (f32(5),), "rand_like": (f32(5),),
+    "randn_like": (f32(5),), "rand_like": (f32(5),), "alpha_dropout": (f32(50), 0.5, True),
+    "feature_alpha_dropout": (f32(5, 9, 2), 0.5, True), "rrelu": (-np.abs(f32(9)), 0.1, 0.4, True),
 }  # fmt: skip
 # Overloads with a generator share a kernel; the rest draws for dropout alone.
 _OTHER_RANDOM = ("generator", ".input", "scaled_dot_product_attention")
@@ -286,6 +287,20 @@ def test_random_operators_repeat_after_one_seed(short: str) -> None:
         draws.append(result[0] if isinstance(result, tuple) else result)
     np.testing.assert_array_equal(draws[0], draws[1])
     assert not np.array_equal(draws[0], draws[2])
+
+
+def test_alpha_dropout_keeps_mean_and_variance() -> None:
+    rng.manual_seed(0)
+    out = run(
+        "alpha_dropout", np.random.default_rng(0).standard_normal(200_000).astype(np.float32), 0.2, True
+    )
+    assert abs(out.mean()) < 0.02 and abs(out.var() - 1) < 0.02
+
+
+def test_random_leaks_lie_between_their_bounds() -> None:
+    rng.manual_seed(0)
+    out = run("rrelu", np.full(1000, -1.0, np.float32), 0.1, 0.4, True)
+    assert -0.4 <= out.min() < -0.38 and -0.12 < out.max() <= -0.1
 
 
 def test_dropout_keeps_the_mean() -> None:
