@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 def _from_torch(name: str) -> Operator | None:
     """Operators of ``torch.library`` that this process has registered; PyTorch is not imported for it."""
-    if "torch" not in sys.modules:
+    if sys.modules.get("torch") is None:
         return None
     from dynamo_lite.torch_bridge.custom import resolve
 
@@ -44,7 +44,7 @@ def load(file: str | PathLike[str]) -> ExportedProgram:
     Raises :class:`InputError` for a missing, truncated or foreign file, an unknown version, and a custom operator or
     pytree class that is not registered here.
     """
-    if "torch" in sys.modules:
+    if sys.modules.get("torch") is not None:
         import_module("dynamo_lite.torch_bridge")  # its tensors are what the user goes on with
     return archive.load(file)
 
