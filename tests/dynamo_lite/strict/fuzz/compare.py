@@ -6,9 +6,10 @@ import contextlib
 import gc
 import io
 import re
+import sys
 import traceback
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from random import Random
 from typing import Any, Final
 
@@ -29,6 +30,8 @@ def _chain(error: BaseException | None, seen: int = 0) -> Any:
     """What can be told of an exception: type, arguments, notes, parts, cause, context, and the program's places in its traceback."""
     if error is None or seen > 6:
         return None
+    if isinstance(error, RecursionError):  # at what depth, and whether C or Python notices, is not compared
+        return "RecursionError"
     places = [
         (entry.name, entry.lineno, entry.end_lineno, entry.colno, entry.end_colno)
         for entry in traceback.extract_tb(error.__traceback__)
@@ -83,10 +86,24 @@ def load(source: str, made: list[Any]) -> dict[str, Any]:
     return namespace
 
 
+@contextlib.contextmanager
+def _unraisable_in_short() -> Iterator[None]:
+    """Errors that C can only report are told by type and arguments: their tracebacks show a generator's native driver."""
+    before = sys.unraisablehook
+    sys.unraisablehook = lambda told: print(
+        "unraisable", told.exc_type.__name__, getattr(told.exc_value, "args", None)
+    )
+    try:
+        yield
+    finally:
+        sys.unraisablehook = before
+
+
 def observe(source: str, wrap: Callable[[Any], Any]) -> tuple[str, list[str]]:
     """Runs ``main`` of a program; what came of it, and the lines it printed."""
     output = io.StringIO()
-    with contextlib.redirect_stdout(output), contextlib.redirect_stderr(output), warnings.catch_warnings():
+    streams = contextlib.redirect_stdout(output), contextlib.redirect_stderr(output)
+    with streams[0], streams[1], _unraisable_in_short(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         made: list[Any] = []
         namespace = load(source, made)
