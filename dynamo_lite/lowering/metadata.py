@@ -162,9 +162,14 @@ def requires_grad_(self: Any, requires_grad: bool = True) -> Any:
     return self
 
 
+def without_autograd() -> str:
+    """What it is here that has no automatic differentiation, for errors."""
+    return "torchlite" if dispatch.recorder() is None else _TRACE
+
+
 def backward(self: Any, *args: Any, **kwargs: Any) -> None:
     """Refused: there is no autograd here."""
-    raise NO_AUTOGRAD(what="backward()", where="torchlite", location=where())
+    raise NO_AUTOGRAD(what="backward()", where=without_autograd(), location=where())
 
 
 def grad_fn(self: Any) -> None:

@@ -8,6 +8,7 @@ from typing import Any, NoReturn
 from dynamo_lite import dispatch
 from dynamo_lite.lowering.access import access_of, meta_of
 from dynamo_lite.lowering.errors import NO_AUTOGRAD, where
+from dynamo_lite.lowering.metadata import without_autograd
 from dynamo_lite.lowering.packets import apply
 from dynamo_lite.lowering.size import Size
 
@@ -73,7 +74,7 @@ def cuda(self: Any, *args: Any, **kwargs: Any) -> NoReturn:
 
 def register_hook(self: Any, hook: Callable[..., Any]) -> NoReturn:
     """Refused: hooks on gradients need autograd."""
-    raise NO_AUTOGRAD(what="register_hook()", where="torchlite", location=where())
+    raise NO_AUTOGRAD(what="register_hook()", where=without_autograd(), location=where())
 
 
 def is_shared(self: Any) -> bool:

@@ -261,6 +261,12 @@ def differentiated(self: Any, x: Any) -> Any:
     return torch.func.grad(lambda v: v.sin().sum())(x)
 
 
+def hooked(self: Any, x: Any) -> Any:
+    y = self.lin(x)
+    y.register_hook(lambda grad: grad * 2)
+    return y
+
+
 def parameter_made(self: Any, x: Any) -> Any:
     return nn.Linear(4, 4)(x)
 
@@ -271,6 +277,7 @@ def parameter_made(self: Any, x: Any) -> Any:
     [
         (hidden_casts, "einsum"),
         (parameter_made, ""),
+        (hooked, "register_hook() needs automatic differentiation, which a tensor under export"),
         (mapped, "vmap"),
         (differentiated, "torch.func.grad"),
         (forked, "set_rng_state"),
