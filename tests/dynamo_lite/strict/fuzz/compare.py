@@ -109,7 +109,9 @@ def observe(source: str, wrap: Callable[[Any], Any]) -> tuple[str, list[str]]:
         namespace = load(source, made)
         try:
             outcome = f"value {wrap(namespace['main'])()!r}"
-        except (Exception, Exhausted) as error:
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # groups of them, too
             outcome = f"error {_chain(error)}"
         while made:
             made.pop(0)
