@@ -92,7 +92,7 @@ def _user_output(tracer: Tracer, leaf: Any, path: Any) -> _Out:
     if is_fake(leaf) or tracer.library.is_tensor(leaf):
         fake = tracer.fake_of(leaf)
         node = tracer.node_of(fake)
-        if fake.view_of is not None and node is tracer.node_of(functionalize.root_of(fake)):
+        if fake.view_of is not None and node is functionalize.current(functionalize.root_of(fake), tracer):
             # Written through a detached alias: the value is that of the tensor itself, the object is not.
             node = tracer.top.graph.call_function(OPS["aten::detach"], (node,), meta=dict(node.meta))
         return _Out(kind, node)

@@ -78,7 +78,7 @@ class UserInput:
             contiguous=True if layout_seen and meta.is_plain else None,
             strides=strides,
             alias_of=same_as,
-            offset=meta.offset if "offset" in asked else None,
+            offset=int(meta.offset) if "offset" in asked else None,
             class_name=type(self.example).__name__ if "class" in asked else None,
         )
 
