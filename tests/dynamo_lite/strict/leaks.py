@@ -34,6 +34,7 @@ OPAQUE: Final = "a function of ``tables.OPAQUE_FILES`` or of the policy's own li
 WAY_OUT: Final = "a function marked by ``dl.allow_call`` or ``dl.assume_constant``: listed in the effects"
 CACHES: Final = "what functools.lru_cache says of itself, asked by the policy"
 CLASSES: Final[tuple[str, ...]] = (REHEARSED, BYSTANDER, TRUSTED, OPAQUE, WAY_OUT, CACHES)
+_CAPTURE: Final[Any] = capture
 _DOORS: Final = frozenset({"_library_function", "_environ", "call_native", "_unwrapped"})
 
 
@@ -146,8 +147,8 @@ class Detector:
             else:
                 self.classes[kind] += 1
 
-        watch.Watch._rehearse = noting  # type: ignore[method-assign]
-        watch.Peek.began = stopping  # type: ignore[method-assign]
+        watch.Watch._rehearse = noting  # type: ignore[assignment, method-assign]
+        watch.Peek.began = stopping  # type: ignore[assignment, method-assign]
         before = sys.getprofile()
         sys.setprofile(profile)
         try:
@@ -162,8 +163,8 @@ class Detector:
     @contextmanager
     def installed(self) -> Iterator[None]:
         """Every strict capture of this process is watched."""
-        detector = self
-        original = capture.Transaction
+        detector, module = self, _CAPTURE
+        original = module.Transaction
 
         class Watched(Transaction):
             def __enter__(self) -> Transaction:
@@ -176,11 +177,11 @@ class Detector:
                 self.end.__exit__(None, None, None)
                 super().__exit__(*error)
 
-        capture.Transaction = Watched  # type: ignore[misc]
+        module.Transaction = Watched
         try:
             yield
         finally:
-            capture.Transaction = original  # type: ignore[misc]
+            module.Transaction = original
 
 
 @pytest.fixture(autouse=True)
