@@ -7,7 +7,7 @@ import os
 import threading
 import weakref
 from collections.abc import Callable
-from functools import cache, lru_cache, partial
+from functools import lru_cache, partial
 from types import (
     BuiltinFunctionType,
     CodeType,
@@ -356,7 +356,6 @@ class TracePolicy(NullPolicy):
         self.transaction.made(value)
 
 
-@cache
 def _is_native_iterator(cls: type) -> bool:
     """An iterator of C code. Those in Python are interpreted, and what they write is put back; files have rules of their own."""
     step = lookup(cls, "__next__")
