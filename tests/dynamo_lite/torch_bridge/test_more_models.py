@@ -1,0 +1,86 @@
+"""Models beyond the zoo, dynamic, in both modes: equal to eager at the example and at other sizes, or refused as the table says.
+
+Layers and functions of plain PyTorch (``tests/zoo/plain.py``) and architectures of transformers (``tests/zoo/kinds.py``). A
+selection runs always, the rest under the marker ``long``.
+"""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from typing import Any, Final
+
+import pytest
+import torch
+
+import dynamo_lite as dl
+from benchmarks.export_torch import compare, dynamic_shapes
+from dynamo_lite.trace.inputs import bind_call
+from tests.zoo.plain import PLAIN
+
+pytest.importorskip("transformers")
+
+from tests.zoo.kinds import KINDS
+
+MODELS: Final[dict[str, Any]] = {**PLAIN, **KINDS}
+SELECTION: Final = (
+    "conv_transpose2d", "norms", "pools", "lstm_seq", "encoder_fast", "grid_sample", "einsum", "index_writes", "scatter",
+    "data_sizes", "shaping", "weight_norm", "bert_qa", "opt", "mobilenet_v2",
+)  # fmt: skip
+DATA, STATE, SIZE = dl.DataDependentError, dl.StateError, dl.ConstraintViolationError
+REFUSED: Final[dict[str, type[Exception]]] = {
+    "lstm_packed": dl.UnsupportedError, "ctc": dl.UnsupportedError, "topk_sort": dl.UnsupportedError, "stft": dl.UnsupportedError,
+    "switch": dl.UnsupportedError, "old_weight_norm": STATE, "levit": STATE, "wav2vec2conformer": STATE, "rwkv": STATE,
+    "recurrent_gemma": STATE, "canine": SIZE, "flaubert": DATA, "xlm": DATA, "led": DATA, "longformer": DATA, "vilt": DATA,
+    "encodec": DATA,
+}  # fmt: skip
+ONLY_NONSTRICT: Final = {"mobilenet_v2": SIZE}  # int() of a size asks CPython for its value
+OTHER_KERNELS: Final = ("beit", "mha_fast")  # under export they take a path with other kernels than eager's
+SIZES: Final = (None, (5, 9), (2, 20))
+
+
+def check(name: str, strict: bool) -> None:
+    torch.manual_seed(0)
+    model, args, kwargs, dims = MODELS[name]()
+    given = dynamic_shapes(dims, args, kwargs, dl.Dim.DYNAMIC)
+    arguments = copy.deepcopy((args, kwargs))
+    refusal = REFUSED.get(name) or (None if strict else ONLY_NONSTRICT.get(name))
+    if refusal is not None:
+        with pytest.raises(refusal) as caught:
+            dl.export(model, *arguments, dynamic_shapes=given, strict=strict)
+        assert getattr(caught.value, "location", None) is not None
+        return
+    program = dl.export(model, *arguments, dynamic_shapes=given, strict=strict)
+    for size in SIZES:
+        torch.manual_seed(1)
+        _, args, kwargs, _ = MODELS[name](*(size or ()))
+        call = bind_call(model.forward, args, kwargs)
+        torch.manual_seed(2)
+        expected = copy.deepcopy(model)(*copy.deepcopy(args), **copy.deepcopy(kwargs))
+        torch.manual_seed(2)
+        try:
+            found = program.module()(*call.args, **call.kwargs)
+        except dl.GuardError:
+            assert size is not None
+            continue
+        assert compare(expected, found) in (("equal", "close") if name in OTHER_KERNELS else ("equal",))
+
+
+@pytest.fixture(autouse=True)
+def _quiet() -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+@pytest.mark.parametrize("strict", [True, False], ids=["strict", "nonstrict"])
+@pytest.mark.parametrize("name", SELECTION)
+def test_model(name: str, strict: bool) -> None:
+    check(name, strict)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("strict", [True, False], ids=["strict", "nonstrict"])
+@pytest.mark.parametrize("name", [name for name in MODELS if name not in SELECTION])
+def test_rest(name: str, strict: bool) -> None:
+    check(name, strict)
