@@ -76,22 +76,20 @@ def main() -> None:
     torch.set_num_threads(1)
     wanted = options.models.split(",") if options.models else list(zoo.REG)
     ratios: dict[str, float] = {}
-    with torch.no_grad():
-        for name in wanted:
-            model, args, kwargs, spec = zoo.REG[name]()
-            pair = ours(model, args, kwargs, spec), theirs(model, args, kwargs, spec)
-            if None in pair:
-                print(f"{name:28} not exported by {'ours' if pair[0] is None else 'PyTorch'}", flush=True)
-                continue
-            call = bind_call(
-                model.forward, args, kwargs
-            )  # a program takes the defaults of forward as arguments
-            runs = [(pair[0], call.args, call.kwargs), (pair[1], args, kwargs)]
-            runs += [(model, args, kwargs)] if options.eager else []
+    for name in wanted:
+        model, args, kwargs, spec = zoo.REG[name]()
+        pair = ours(model, args, kwargs, spec), theirs(model, args, kwargs, spec)
+        if None in pair:
+            print(f"{name:28} not exported by {'ours' if pair[0] is None else 'PyTorch'}", flush=True)
+            continue
+        call = bind_call(model.forward, args, kwargs)  # a program takes the defaults of forward as arguments
+        runs = [(pair[0], call.args, call.kwargs), (pair[1], args, kwargs)]
+        runs += [(model, args, kwargs)] if options.eager else []
+        with torch.no_grad():
             mine, peer, *eager = times(runs, options.rounds)
-            ratios[name] = mine / peer
-            shown = f"  eager {eager[0]:9.0f}" if eager else ""
-            print(f"{name:28} {mine:9.0f} {peer:9.0f}  {mine / peer:5.2f}{shown}", flush=True)
+        ratios[name] = mine / peer
+        shown = f"  eager {eager[0]:9.0f}" if eager else ""
+        print(f"{name:28} {mine:9.0f} {peer:9.0f}  {mine / peer:5.2f}{shown}", flush=True)
     mean = math.exp(statistics.fmean(math.log(value) for value in ratios.values()))
     worst = max(ratios, key=lambda name: ratios[name])
     print(f"{len(ratios)} models: geometric mean {mean:.2f}, worst {ratios[worst]:.2f} ({worst})")
