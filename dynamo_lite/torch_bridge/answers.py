@@ -12,6 +12,7 @@ from typing import Any, Final
 
 import torch
 
+from dynamo_lite import dispatch
 from dynamo_lite.lowering import modes
 from dynamo_lite.lowering.access import is_tensor, meta_of
 from dynamo_lite.lowering.packets import apply
@@ -54,7 +55,11 @@ def _is_grad_enabled() -> bool:
 
 
 @answers(torch._C._set_grad_enabled)
-def _set_grad_enabled(enabled: bool) -> None:
+def set_grad_enabled(enabled: bool) -> None:
+    """The model sets the gradient mode."""
+    recorder = dispatch.recorder()
+    if recorder is not None:
+        recorder.looked("switch")
     modes.set_grad_enabled(enabled)
 
 

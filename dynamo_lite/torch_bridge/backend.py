@@ -3,20 +3,42 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 import numpy as np
 import torch
 
 from dynamo_lite.fake import is_fake
 from dynamo_lite.torch_bridge.convert import TORCH_DTYPES, describe, is_ordinary, to_torch
+from dynamo_lite.torch_bridge.errors import BACKWARD_UNKNOWN
 from fx_ir.dtypes import bfloat16
 from fx_ir.errors import KERNEL_MISSING
 from fx_ir.meta import TensorMeta
+from fx_ir.ops.autograd import OPAQUE
 from fx_ir.ops.registry import Operator
 
-KERNELS: Final[dict[str, Callable[..., Any]]] = {}
-"""Kernels of operators that PyTorch does not have: the functional forms of users' operators that write."""
+
+class _Opaque(torch.autograd.Function):
+    """The identity whose gradient nobody knows."""
+
+    @staticmethod
+    def forward(ctx: Any, value: Any, why: str, *sources: Any) -> Any:
+        ctx.why = why
+        return value
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Any) -> NoReturn:
+        raise BACKWARD_UNKNOWN(why=ctx.why)
+
+
+def _opaque(value: Any, sources: Any, why: str) -> Any:
+    if torch.is_grad_enabled() and any(source.requires_grad for source in sources):
+        return _Opaque.apply(value, why, *sources)
+    return torch.ops.aten.alias(value)
+
+
+KERNELS: Final[dict[str, Callable[..., Any]]] = {OPAQUE: _opaque}
+"""Kernels of operators that PyTorch does not have: our own, and the functional forms of users' operators that write."""
 
 
 def _span(tensor: Any) -> tuple[int, int]:

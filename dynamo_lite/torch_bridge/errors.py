@@ -90,3 +90,24 @@ TRANSFORM: Final = declare(
     hint="write the batch dimension out with tensor operators, or use dynamo_lite's map; take gradients outside forward",
     about="torch.func.vmap, torch.func.grad and their kin under export; functional_call is captured.",
 )
+BACKWARD_UNKNOWN: Final = declare(
+    "backward-unknown",
+    UnsupportedError,
+    "a backward pass needs the gradient of {why}",
+    hint="register it as torch.library.custom_op with register_autograd; or export with gradients switched on, or compute these gradients outside the program",
+    about="A program computes values; what differentiates in its own way (an autograd.Function, modes set under no_grad) is not in it.",
+)
+BACKWARD_NOT_EXPORTED: Final = declare(
+    "backward-not-exported",
+    UnsupportedError,
+    "PyTorch's exporter cannot be given {why}: it would differentiate the operators inside",
+    hint="register it as torch.library.custom_op with register_autograd, or call it under torch.no_grad() where no gradient is wanted",
+    about="to_torch() of a program whose gradients are not in its graph.",
+)
+OUTPUT_DIRTY: Final = declare(
+    "autograd-function-writes",
+    UnsupportedError,
+    "the autograd function {name} writes to an argument that may require gradients",
+    hint="let its forward return a new tensor",
+    about="ctx.mark_dirty: the history of the tensor that was given is replaced by one that a graph cannot hold.",
+)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, Final, NoReturn
 
 import torch
@@ -15,12 +16,15 @@ from torch.autograd.function import Function, FunctionCtx
 from dynamo_lite import dispatch
 from dynamo_lite.fake import is_fake
 from dynamo_lite.lowering import modes
+from dynamo_lite.lowering.access import is_tensor, meta_of
 from dynamo_lite.lowering.errors import PARAMETER_IN_FORWARD, where
 from dynamo_lite.strict.policy.errors import CALL_REFUSED
 from dynamo_lite.torch_bridge import legacy
-from dynamo_lite.torch_bridge.answers import PATCHED, answers
+from dynamo_lite.torch_bridge.answers import PATCHED, answers, set_grad_enabled
 from dynamo_lite.torch_bridge.convert import TorchSize
-from dynamo_lite.torch_bridge.errors import TRANSFORM
+from dynamo_lite.torch_bridge.errors import OUTPUT_DIRTY, TRANSFORM
+from dynamo_lite.torch_bridge.shell import unwrap
+from dynamo_lite.trace.tracer import Tracer
 
 
 def _invoke(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any] | None = None) -> Any:
@@ -48,14 +52,26 @@ def _checkpoint(
 class _Context(FunctionCtx):
     """What an autograd function's forward gets: it may save, and nothing is kept."""
 
+    def __init__(self, given: tuple[Any, ...]) -> None:
+        self._given = given
+        self._constant: tuple[Any, ...] = ()
+        self._dirty = False
+
+    @property
+    def needs_input_grad(self) -> tuple[bool, ...]:
+        target: Any = dispatch.recorder()
+        target.looked("grad")
+        target.looked("state")
+        return tuple([is_tensor(value) and meta_of(value).requires_grad for value in self._given])
+
     def save_for_backward(self, *tensors: Any) -> None:
         self.to_save = tensors
 
     def mark_non_differentiable(self, *args: Any) -> None:
-        pass
+        self._constant = unwrap(args)
 
     def mark_dirty(self, *args: Any) -> None:
-        pass
+        self._dirty = True
 
     def set_materialize_grads(self, value: bool) -> None:
         pass
@@ -63,10 +79,47 @@ class _Context(FunctionCtx):
 
 @answers(Function.__dict__["apply"].__func__)
 def _apply(cls: Any, *args: Any, **kwargs: Any) -> Any:
-    """An autograd function: its forward is part of the program."""
-    if cls.setup_context is not Function.setup_context:
-        return _invoke(cls.forward, args, kwargs)
-    return _invoke(cls.forward, (_Context(), *args), kwargs)
+    """An autograd function: its forward is part of the program, its backward is not, which the results say."""
+    context = _Context(args)
+    with _without_gradients():
+        if cls.setup_context is Function.setup_context:
+            result = _invoke(cls.forward, (context, *args), kwargs)
+        else:
+            result = _invoke(cls.forward, args, kwargs)
+            _invoke(cls.setup_context, (context, args, result))
+    target: Any = dispatch.recorder()
+    if not isinstance(target, Tracer):
+        return result
+    sources = [target.fake_of(value) for value in args if is_tensor(value)]
+    if not target.gradients.flow(sources):
+        return result
+    if context._dirty:
+        raise OUTPUT_DIRTY(name=cls.__name__, location=where())
+    constant = {id(value) for value in context._constant}
+    why = f"the autograd function {cls.__name__}"
+
+    def differentiable(value: Any) -> Any:
+        if not is_tensor(value) or id(value) in constant or meta_of(value).dtype.category < _FLOATING:
+            return value
+        fake = target.fake_of(value)
+        return target.gradients.replaced(fake, sources, why, all(fake is not source for source in sources))
+
+    return tuple(map(differentiable, result)) if type(result) is tuple else differentiable(result)
+
+
+_FLOATING: Final = 2  # the least category of dtypes that have gradients
+
+
+@contextmanager
+def _without_gradients() -> Iterator[None]:
+    """Gradients off for what runs inside, interpreted or native, as PyTorch calls an autograd function's forward."""
+    before, native = modes.set_grad_enabled(False), torch.is_grad_enabled()
+    torch._C._set_grad_enabled(False)
+    try:
+        yield
+    finally:
+        torch._C._set_grad_enabled(native)
+        modes.set_grad_enabled(before)
 
 
 @answers(torch._C._InferenceMode)
@@ -78,11 +131,12 @@ class InferenceMode:
 
     def __enter__(self) -> None:
         self.before = modes.set_inference_enabled(self.on)
-        self.grad = modes.set_grad_enabled(not self.on and modes.grad_enabled())
+        self.grad = modes.grad_enabled()
+        set_grad_enabled(not self.on and self.grad)
 
     def __exit__(self, *exc: object) -> None:
         modes.set_inference_enabled(self.before)
-        modes.set_grad_enabled(self.grad)
+        set_grad_enabled(self.grad)
 
 
 @answers(torch.Size)

@@ -20,9 +20,8 @@ from torch.utils import _pytree as theirs
 
 from dynamo_lite import dispatch
 from dynamo_lite.lowering.errors import where
-from dynamo_lite.lowering.modes import set_grad_enabled
 from dynamo_lite.torch_bridge import legacy
-from dynamo_lite.torch_bridge.answers import ANSWERS, PATCHED
+from dynamo_lite.torch_bridge.answers import ANSWERS, PATCHED, set_grad_enabled
 from dynamo_lite.torch_bridge.custom import call_overload, call_packet
 from dynamo_lite.torch_bridge.errors import C_FUNCTION_REFUSED
 from dynamo_lite.torch_bridge.fake import TorchFake

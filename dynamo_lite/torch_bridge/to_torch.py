@@ -15,11 +15,13 @@ from torch import nn
 from torch.export import Dim, ShapesCollection
 
 from dynamo_lite.torch_bridge.backend import Backend
-from dynamo_lite.torch_bridge.errors import NO_EXAMPLE
+from dynamo_lite.torch_bridge.errors import BACKWARD_NOT_EXPORTED, NO_EXAMPLE
+from dynamo_lite.trace.gradients import WITHOUT_GRADIENTS
 from fx_ir.contract import TensorLeaf
 from fx_ir.executor import _Writer
 from fx_ir.higher_order import HigherOrderOperator
 from fx_ir.node import Node
+from fx_ir.ops.autograd import OPAQUE
 from fx_ir.ops.registry import Operator
 from fx_ir.program import TORCH_BRIDGE, ExportedProgram
 from fx_ir.purity import branch_modules
@@ -35,6 +37,11 @@ class _TraceableWriter(_Writer):
         target = node.target
         if isinstance(target, Operator) and target.name == "_assert_scalar":
             yield f"{self.bind(torch._check, 'check')}({self.argument(node.args[0])})"
+        elif isinstance(target, Operator) and target.qualified == OPAQUE:
+            if node.args[2] == WITHOUT_GRADIENTS:
+                yield f"{node.name} = {self.argument(node.args[0])}.detach()"
+                return
+            raise BACKWARD_NOT_EXPORTED(why=node.args[2], location=node.meta.get("location"))
         elif isinstance(target, HigherOrderOperator) and target.name == "cond":
             predicate, _, _, operands = node.args
             branches = ", ".join(self.function(branch, "branch") for branch in branch_modules(node))

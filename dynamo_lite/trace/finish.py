@@ -8,6 +8,7 @@ from typing import Any
 
 from dynamo_lite.fake import FakeTensor, is_fake
 from dynamo_lite.trace.errors import BUFFER_CHANGES_KIND, FAKE_BUFFER_LOST, OUTPUT_TYPE, TIED_BUFFER_REPLACED
+from dynamo_lite.trace.gradients import is_detached
 from dynamo_lite.trace.inputs import UserInput
 from dynamo_lite.trace.state import Lifted
 from dynamo_lite.trace.tracer import Tracer
@@ -68,6 +69,9 @@ def finish(
     paths = spec_paths(out_spec)
     user = [_user_output(tracer, leaf, path) for leaf, path in zip(leaves, paths, strict=True)]
     outs = [*_buffer_updates(tracer, final_buffers), *_input_updates(tracer, inputs), *user]
+    for out in outs:
+        if isinstance(out.value, Node):
+            out.value = tracer.gradients.shown(out.value)
     graph = tracer.top.graph
     graph.output(tuple(out.value for out in outs))
     kept = {value for call in tracer.calls.kept for value in call.outputs}
@@ -93,8 +97,9 @@ def _user_output(tracer: Tracer, leaf: Any, path: Any) -> _Out:
         fake = tracer.fake_of(leaf)
         node = tracer.node_of(fake)
         if fake.view_of is not None and node is functionalize.current(functionalize.root_of(fake), tracer):
-            # Written through a detached alias: the value is that of the tensor itself, the object is not.
-            node = tracer.top.graph.call_function(OPS["aten::detach"], (node,), meta=dict(node.meta))
+            # Written through an alias of the whole: the value is that of the tensor itself, the object is not.
+            alias = OPS["aten::detach" if is_detached(fake) else "aten::alias"]
+            node = tracer.top.graph.call_function(alias, (node,), meta=dict(node.meta))
         return _Out(kind, node)
     if isinstance(leaf, (SymInt, SymFloat, SymBool)):
         argument: type[ArgumentSpec] = SymIntArgument

@@ -6,6 +6,7 @@ gradients when the program runs are cut: what comes of parameters and of floatin
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from dynamo_lite.lowering import modes
@@ -13,6 +14,7 @@ from dynamo_lite.trace.errors import GRADIENT_WRITTEN
 from fx_ir import functionalize
 from fx_ir.meta import TensorMeta
 from fx_ir.node import Node
+from fx_ir.ops.autograd import OPAQUE
 from fx_ir.ops.registry import OPS, Operator
 
 if TYPE_CHECKING:
@@ -21,17 +23,23 @@ if TYPE_CHECKING:
 
 _FLOATING: Final = 2  # the least category of dtypes that have gradients
 _SEVERED: Final = "aten::detach"
+WITHOUT_GRADIENTS: Final = (
+    "a program exported with gradients off, whose model switches them or writes where autograd does not look"
+    """Why the results of such a program are opaque."""
+)
 
 
 class Gradients:
     """Which nodes of one capture may carry gradients when the program runs."""
 
-    __slots__ = ("_carries", "_enabled", "_tracer")
+    __slots__ = ("_carries", "_enabled", "_hidden_write", "_shown", "_tracer")
 
     def __init__(self, tracer: Tracer) -> None:
         self._tracer = tracer
         self._enabled = tracer.library.autograd and modes.grad_enabled()
         self._carries: dict[Node, bool] = {}
+        self._shown: dict[Node, Node] = {}
+        self._hidden_write = False  # with gradients off, to what autograd would not see written
 
     def sever(self, op: Operator, node: Node) -> Node:
         """``node``, or a detached one where the model has switched gradients off and some could flow."""
@@ -40,6 +48,40 @@ class Gradients:
         made = self._tracer.level.graph.call_function(OPS[_SEVERED], (node,), meta=dict(node.meta))
         self._carries[made] = False
         return made
+
+    def flow(self, values: Iterable[FakeTensor]) -> bool:
+        """Whether gradients may flow from one of the values into what an autograd function makes of them."""
+        if not self._enabled:
+            self._tracer.looked("switch")  # its results are like all others of such a capture
+            return False
+        return modes.grad_enabled() and any(self._carry(self._tracer.node_of(value)) for value in values)
+
+    def replaced(self, fake: FakeTensor, sources: Sequence[FakeTensor], why: str, own: bool) -> FakeTensor:
+        """``fake`` as a result whose gradient to ``sources`` the graph does not know; the same object if it is nobody else's."""
+        own = own and fake.kind == "value" and fake.view_of is None and not fake.viewed
+        made: FakeTensor = self._tracer.call(OPS[OPAQUE], (fake, list(sources), why), {})
+        if not own:
+            return made
+        fake.viewed = False  # by ``made``, which nobody gets
+        fake.node, fake.meta = made.node, made.meta
+        return fake
+
+    def shown(self, node: Node) -> Node:
+        """``node`` as an output. Where gradients were off around the capture, what the model switched off itself is not known."""
+        if node.op == "placeholder" or not self._unclear or not self._carry(node):
+            return node
+        known = self._shown.get(node)
+        if known is None:
+            arguments = (node, [node], WITHOUT_GRADIENTS)
+            known = self._tracer.top.graph.call_function(OPS[OPAQUE], arguments, meta=dict(node.meta))
+            self._shown[node] = known
+        return known
+
+    @property
+    def _unclear(self) -> bool:
+        if self._enabled or not self._tracer.library.autograd:
+            return False
+        return self._hidden_write or "switch" in self._tracer.asked
 
     def _carry(self, last: Node) -> bool:
         known = self._carries
@@ -74,8 +116,9 @@ class Gradients:
         """
         root: Any = functionalize.root_of(fake)
         if not self._enabled:
+            self._hidden_write = self._hidden_write or (root is not fake and is_detached(fake))
             return
-        followed = modes.grad_enabled() and not _is_detached(fake)
+        followed = modes.grad_enabled() and not is_detached(fake)
         if root.kind == "input":
             if root.meta.requires_grad:
                 self._refuse_input(root, fake, followed)
@@ -90,7 +133,8 @@ class Gradients:
         raise GRADIENT_WRITTEN(name=f"the input {root.origin}", location=self._tracer.locate())
 
 
-def _is_detached(fake: Any) -> bool:
+def is_detached(fake: Any) -> bool:
+    """Whether a tensor shares memory with one whose history it does not have."""
     while fake.view_of is not None:
         if fake.view_of.operator.qualified == _SEVERED:
             return True

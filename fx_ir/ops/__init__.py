@@ -7,6 +7,7 @@ rules and kernels share.
 from fx_ir.ops import (
     activation,
     attention,
+    autograd,
     batch_norm,
     binary,
     composite,
@@ -59,6 +60,7 @@ FAMILIES = (
     binary, unary, ternary, activation, reduction, statistics, matmul, norm, batch_norm, attention, conv, pool, padding,
     resample, recurrent, loss, reshape, views, permute, inplace_views, splits, convert, creation, ranges, joining, grids, indexing,
     scatter, sorting, spectral, composite, random, transformer, grid_sample, noise, linalg, sym,
+    autograd,
 )  # fmt: skip
 
 __all__ = [

@@ -14,8 +14,8 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "operators.md"
 
 _HEAD = """# Operators
 
-Made from the operator table by `python -m fx_ir.ops.table`; do not edit. {count} overloads: each has ATen's schema, a
-fake rule (shape, type and layout without data) and a NumPy kernel, or says what stands in for the kernel.
+Made from the operator table by `python -m fx_ir.ops.table`; do not edit. {count} overloads: each has ATen's schema (those of
+`dynamo_lite` are our own), a fake rule (shape, type and layout without data) and a NumPy kernel, or says what stands in for the kernel.
 
 | mark | meaning |
 |---|---|
@@ -66,11 +66,11 @@ def _section(family: ModuleType, operators: Iterable[Operator]) -> list[str]:
 
 def page() -> str:
     """The whole page."""
-    aten = [operator for operator in OPS.values() if operator.namespace == "aten"]
+    declared = [operator for operator in OPS.values() if operator.namespace in ("aten", "dynamo_lite")]
     groups: dict[str, list[Operator]] = {}
-    for operator in aten:
+    for operator in declared:
         groups.setdefault(family_of(operator), []).append(operator)
-    lines = [_HEAD.format(count=len(aten)).rstrip("\n")]
+    lines = [_HEAD.format(count=len(declared)).rstrip("\n")]
     for family in FAMILIES:
         members = groups.pop(family.__name__, [])
         if members:
