@@ -3,35 +3,123 @@
 What is computed is the guard as it was written, step by step: in ``x*y - x*y + 1 >= 1`` the product is one of the
 values, though it cancels. What short circuits skip is not computed, and a division by zero computes nothing: that it
 does not happen is an obligation of its own.
+
+Guards compute the same few values over and over, and what keeps a value small are bounds of the symbols in it. So each
+value is one obligation wherever it is computed, those of the same symbols are one guard, and ``64*x`` stands for
+``32*x`` too.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from typing import Final
 
 from solver.expr import BoolExpr, FloatExpr, IntExpr, and_, constant, defined, free_symbols, ge, le, not_, or_
-from solver.expr.nodes import TRUE, Atom, Expr
+from solver.expr.nodes import TRUE, Atom, Expr, Monomial
 from solver.parse import ExpressionError, Sorts, computation, parse_bool
 from solver.problem import Condition, Problem
+from solver.prove.engine import Engine
+from solver.prove.world import World, goal_of
+
+ORIGIN: Final = "overflow"
+_MAX_NAMED: Final = 4
+_FUEL: Final = 8
 
 Computed = tuple[BoolExpr, IntExpr]
 
 
+@dataclass(slots=True)
+class _Group:
+    """Values over the same symbols: what is demanded of each, and the guards that compute them."""
+
+    demands: dict[BoolExpr, None] = field(default_factory=dict)
+    guards: dict[str, None] = field(default_factory=dict)
+    at: str | None = None
+
+
 def with_overflow(problem: Problem, bits: int) -> Problem:
-    """The problem with one more guard for each guard that computes: its intermediate values fit ``bits`` signed bits."""
+    """The problem with more guards: the values that its guards compute fit ``bits`` signed bits.
+
+    There is one for each set of symbols that values are made of. It leaves out the values that the specification
+    settles, unless it settles them all.
+    """
     limit = 1 << (bits - 1)
-    guards = list(problem.guards)
+    groups = _grouped(problem, limit)
+    engine = Engine(World(problem))
+    taken = {condition.id for condition in (*problem.spec, *problem.facts, *problem.guards)}
+    added = []
+    for names, group in groups.items():
+        demands = _unsettled(engine, group.demands) or list(group.demands)
+        shown = ", ".join(names)
+        id = f"{ORIGIN}:{','.join(names)}"
+        while id in taken:
+            id += "'"
+        text = f"every value computed from {shown} fits {bits} bits"
+        note = f"computed in {_some(group.guards)}"
+        added.append(Condition(id, and_(*demands), group.at, text, origin=ORIGIN, note=note))
+    return replace(problem, guards=[*problem.guards, *added])
+
+
+def _some(ids: Iterable[str]) -> str:
+    every = list(ids)
+    more = len(every) - _MAX_NAMED
+    return ", ".join(every[:_MAX_NAMED]) + (f" and {more} more" if more > 0 else "")
+
+
+def _unsettled(engine: Engine, demands: Iterable[BoolExpr]) -> list[BoolExpr]:
+    left = []
+    for demand in demands:
+        context = engine.world.context(engine.world.cone(demand))
+        if engine.fast_proof(context, goal_of(demand), cases=0, fuel=_FUEL) is None:
+            left.append(demand)
+    return left
+
+
+def _grouped(problem: Problem, limit: int) -> dict[tuple[str, ...], _Group]:
+    """The values that guards compute, by their symbols, in the order of the guards."""
+    steps: dict[Computed, list[Condition]] = {}
     for guard in problem.guards:
-        steps = [step for step in computed(guard, problem.sorts) if _may_grow(step[1])]
-        if steps:
-            fits = and_(*(_unless_skipped(step, limit) for step in steps))
-            text = f"every value computed in {guard.id} fits {bits} bits"
-            guards.append(Condition(f"overflow:{guard.id}", fits, guard.at, text, origin="overflow"))
-    return replace(problem, guards=guards)
+        for step in computed(guard, problem.sorts):
+            if not step[1].is_const and free_symbols(step[1]):
+                steps.setdefault(step, []).append(guard)
+    largest = _largest(value for condition, value in steps if condition is TRUE)
+    order = {name: place for place, name in enumerate(problem.symbols)}
+    groups: dict[tuple[str, ...], _Group] = {}
+    for (condition, value), guards in steps.items():
+        group = groups.setdefault(tuple(sorted(free_symbols(value), key=order.__getitem__)), _Group())
+        group.at = group.at or guards[0].at
+        group.guards.update((guard.id, None) for guard in guards)
+        if not _covered(condition, value, largest):
+            group.demands[_unless_skipped((condition, value), limit)] = None
+    return {names: group for names, group in groups.items() if group.demands}
 
 
-def _may_grow(value: IntExpr) -> bool:
-    return not value.is_const and bool(free_symbols(value))
+_Key = tuple[Monomial, bool]
+
+
+def _key(value: IntExpr) -> tuple[_Key, int] | None:
+    """``c*m`` as ``m`` with the sign of ``c``, and its size."""
+    if value.const or len(value.terms) != 1:
+        return None
+    ((mono, coefficient),) = value.terms.items()
+    return (mono, coefficient > 0), abs(coefficient)
+
+
+def _largest(values: Iterable[IntExpr]) -> dict[_Key | IntExpr, int]:
+    """The largest multiple of each product that is computed whatever happens; other values as they are."""
+    found: dict[_Key | IntExpr, int] = {}
+    for value in values:
+        key, size = _key(value) or (value, 1)
+        found[key] = max(found.get(key, 0), size)
+    return found
+
+
+def _covered(condition: BoolExpr, value: IntExpr, largest: dict[_Key | IntExpr, int]) -> bool:
+    """Whether a value fits as soon as another one does that is computed in any case."""
+    key, size = _key(value) or (value, 1)
+    known = largest.get(key, 0)
+    return size < known or (size == known and condition is not TRUE)
 
 
 def _unless_skipped(step: Computed, limit: int) -> BoolExpr:

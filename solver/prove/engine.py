@@ -134,7 +134,7 @@ class Engine:
                 return context.contradiction
             if context.proves(goal):
                 return context.mask
-        except TooLarge:
+        except (TooLarge, RecursionError):
             return None
         return self._by_cases(context, goal, cases) if cases else None
 

@@ -35,12 +35,9 @@ class Structure:
     """How the refuted guards of a report depend on each other."""
 
     def __init__(self, engine: Engine, refuted: list[Condition]) -> None:
-        from solver.suggest.roots import Cluster, clusters
+        from solver.suggest.roots import clusters
 
-        try:
-            self.clusters = clusters(engine, refuted)
-        except RecursionError:  # nested too deeply to be compared: each stands alone
-            self.clusters = [Cluster([guard], [guard.id]) for guard in refuted]
+        self.clusters = clusters(engine, refuted)
         order = {guard.id: (len(guard.text), i) for i, guard in enumerate(refuted)}
         self.roots = sorted((id for cluster in self.clusters for id in cluster.roots), key=order.__getitem__)
         self.follows = {id: roots for cluster in self.clusters for id, roots in cluster.follows.items()}

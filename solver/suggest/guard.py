@@ -163,6 +163,12 @@ class Advisor:
 
     def necessary(self, condition: BoolExpr) -> bool:
         """Whether the guards themselves imply the condition: then nothing weaker can do."""
+        try:
+            return self._implied_by_guards(condition)
+        except RecursionError:  # nested too deeply to be decided
+            return False
+
+    def _implied_by_guards(self, condition: BoolExpr) -> bool:
         world = World(self.world.problem, [(f"guard {i}", guard) for i, guard in enumerate(self.guards)])
         outcome: Outcome = Engine(world, SMALL_RESOURCES).decide_expr(condition)
         if outcome.verdict == "proved":

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Final
 
-from solver.expr import BoolExpr, and_, free_symbols
+from solver.expr import BoolExpr, and_, free_symbols, int_symbol, le
+from solver.overflow import ORIGIN as OVERFLOW
 from solver.problem import Condition
 from solver.prove.engine import SMALL_RESOURCES, Engine
 from solver.prove.points import Point
@@ -29,6 +30,8 @@ _THOROUGH: Final = 24
 _FEW: Final = 8
 _LONG: Final = 600
 _SHORT: Final = 90
+_MAX_EXPONENT: Final = 64
+_LONG_BOUNDS: Final = 1000
 
 
 @dataclass(slots=True)
@@ -42,9 +45,28 @@ class Cluster:
 
 
 def clusters(engine: Engine, refuted: Sequence[Condition]) -> list[Cluster]:
-    """The refuted guards, grouped by the symbols that they share, each group with its roots and fix."""
+    """The refuted guards, grouped by the symbols that they share, each group with its roots and fix.
+
+    What keeps values small has nothing to do with the other guards, so it is a group of its own.
+    """
+    small = [guard for guard in refuted if guard.origin == OVERFLOW]
+    others = [guard for guard in refuted if guard.origin != OVERFLOW]
+    found = [
+        Cluster(sorted(members, key=_complexity))
+        for part in (others, small)
+        for members in _sharing(engine, part)
+    ]
+    for cluster in found:
+        try:
+            _Finder(engine, cluster, len(found) == 1).run()
+        except RecursionError:  # nested too deeply to be compared: each stands alone
+            cluster.roots, cluster.follows, cluster.fix = [guard.id for guard in cluster.guards], {}, None
+    return found
+
+
+def _sharing(engine: Engine, guards: Sequence[Condition]) -> list[list[Condition]]:
     groups: list[tuple[frozenset[int], list[Condition]]] = []
-    for guard in refuted:
+    for guard in guards:
         cone = engine.world.cone(guard.expr)
         joined = [guard]
         rest = []
@@ -55,10 +77,7 @@ def clusters(engine: Engine, refuted: Sequence[Condition]) -> list[Cluster]:
             else:
                 rest.append((other, members))
         groups = [*rest, (cone, joined)]
-    found = [Cluster(sorted(members, key=_complexity)) for _, members in groups]
-    for cluster in found:
-        _Finder(engine, cluster, len(found) == 1).run()
-    return found
+    return [members for _, members in groups]
 
 
 def _complexity(guard: Condition) -> tuple[int, str]:
@@ -81,7 +100,10 @@ class _Finder:
         self.worlds: dict[tuple[str, ...], World] = {}
         self.sizes = {id: size(goal) for id, goal in self.goals.items()}
         self.work = _PROOF_WORK  # what is left of the parts of expressions that proofs may look at
-        self.thorough = _THOROUGH  # questions that may still go to every method of the prover
+        # questions that may still go to every method of the prover; what keeps hundreds of values small is too long
+        self.bounding = cluster.guards[0].origin == OVERFLOW
+        self.long = self.bounding and sum(self.sizes.values()) > _LONG_BOUNDS
+        self.thorough = 0 if self.long else _THOROUGH
 
     def run(self) -> None:
         guards = self.cluster.guards
@@ -90,18 +112,22 @@ class _Finder:
             if self.alone:
                 return
         base = self.observer.base()
-        affordable = max(_POOL_LEAST, _POOL_WORK // (1 + sum(self.sizes.values())))
+        affordable = _POOL_LEAST
+        if not self.long:
+            affordable = max(affordable, _POOL_WORK // (1 + sum(self.sizes.values())))
         self.pool = list(islice(self._points(base), affordable))
         roots, left = self._separated()
         roots = self._irredundant(roots)
         self.cluster.fix = self._fix(roots)
         roots += self._unsettled(roots, left)
         self.cluster.roots = roots
-        self.telling = self._telling(roots)
+        if len(roots) < len(guards):
+            self.telling = self._telling(roots)
         for guard in guards:
             if guard.id not in roots:
                 self.cluster.follows[guard.id] = self._needed(roots, guard.id)
-        self.cluster.fix = self._weakest()
+        if not self.long:
+            self.cluster.fix = self._weakest()
 
     def _fix(self, roots: list[str]) -> BoolExpr | None:
         """A condition on single symbols that makes every guard of the cluster hold, proved."""
@@ -110,14 +136,42 @@ class _Finder:
         if base is None:
             return None
         for candidate in advisor.product(base):
-            after = World(self.world.problem, [("fix", candidate.condition)])
-            engine = Engine(after, SMALL_RESOURCES)
-            if all(self._made_true(engine, goal) for goal in self.goals.values()):
+            if self._mends(candidate.condition):
                 return candidate.condition
-        return None
+        return self._bounds() if self.bounding else None
+
+    def _mends(self, condition: BoolExpr) -> bool:
+        engine = Engine(World(self.world.problem, [("fix", condition)]), SMALL_RESOURCES)
+        return all(self._made_true(engine, goal) for goal in self.goals.values())
+
+    def _bounds(self) -> BoolExpr | None:
+        """The largest power of two that, as an upper bound of every symbol, is proved to keep values small."""
+        names = {name for goal in self.goals.values() for name in free_symbols(goal)}
+        symbols = [int_symbol(name) for name in self.world.problem.symbols if name in names]
+        base = self.observer.base()
+        if base is None:
+            return None
+        low, high = 0, _MAX_EXPONENT
+        found: BoolExpr | None = None
+        while low < high:
+            middle = (low + high + 1) // 2
+            condition = and_(*(le(symbol, 1 << middle) for symbol in symbols))
+            if not base.holds(condition):
+                low = middle
+            elif self._keeps_small(condition):
+                low, found = middle, condition
+            else:
+                high = middle - 1
+        return found
+
+    def _keeps_small(self, condition: BoolExpr) -> bool:
+        """Whether a condition is proved to make every demand hold, each on its own: there may be hundreds."""
+        engine = Engine(World(self.world.problem, [("bounds", condition)]), SMALL_RESOURCES)
+        demands = (p for goal in self.goals.values() for p in (goal.parts if goal.op == "and" else (goal,)))
+        return all(proved_fast(engine, demand) for demand in demands)
 
     def _made_true(self, engine: Engine, goal: BoolExpr) -> bool:
-        few = len(self.goals) <= _THOROUGH
+        few = len(self.goals) <= self.thorough
         return proved_fast(engine, goal) or (few and engine.decide_expr(goal).verdict == "proved")
 
     def _weakest(self) -> BoolExpr | None:
