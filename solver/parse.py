@@ -17,7 +17,7 @@ from solver.errors import ExportError
 from solver.expr import BoolExpr, Expr, FloatExpr, IntExpr, Number, Sort
 
 Sorts: TypeAlias = Mapping[str, Sort]
-MAX_LENGTH: Final = 100_000
+MAX_LENGTH: Final = E.MAX_TEXT
 MAX_NESTING: Final = 90
 MAX_DIGITS: Final = 400
 RESERVED: Final = frozenset({"max", "min", "abs", "int", "float", "round", "math", "and", "or", "not", "if", "else"}

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, TypeAlias, cast, get_args
 
-from solver.expr import BoolExpr, Interval, Sort
+from solver.expr import BoolExpr, Interval, Sort, written
 from solver.parse import ExpressionError, is_symbol_name, parse_bool
 from solver.trace_errors import BAD_PROBLEM
 
@@ -108,8 +108,8 @@ class Problem:
     def to_line(self) -> str:
         """The form for people; sources, hints and places are left out."""
         ranges = [f"{name}:{_text(s.min)}..{_text(s.max)}" for name, s in self.symbols.items()]
-        left = ", ".join(ranges + [str(c.expr) for c in (*self.spec, *self.facts)])
-        return f"{left} |- {', '.join(str(g.expr) for g in self.guards)}"
+        left = ", ".join(ranges + [written(c.expr) for c in (*self.spec, *self.facts)])
+        return f"{left} |- {', '.join(written(g.expr) for g in self.guards)}"
 
 
 def _text(bound: int | None) -> str:
@@ -128,7 +128,7 @@ def _symbol_dict(s: SymbolDecl) -> dict[str, Any]:
 def _condition_dict(c: Condition) -> dict[str, Any]:
     fix = None if c.expect_fix is None else str(c.expect_fix)
     optional = _present(at=c.at, origin=c.origin, expect=c.expect, expect_fix=fix, note=c.note)
-    return {"id": c.id, "expr": str(c.expr)} | optional
+    return {"id": c.id, "expr": written(c.expr)} | optional
 
 
 _PROBLEM_KEYS: Final = frozenset({"format", "name", "symbols", "spec", "facts", "guards", "expect", "note"})

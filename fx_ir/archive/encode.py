@@ -21,7 +21,7 @@ from fx_ir.signature import ConstantArgument, ModuleCallEntry
 from fx_ir.symbols import program_symbols
 from fx_ir.treespec_io import spec_to_json
 from solver.errors import Location
-from solver.expr import BoolExpr, FloatExpr, IntExpr
+from solver.expr import BoolExpr, FloatExpr, IntExpr, written
 from solver.problem import SymbolDecl
 from solver.records import Guard
 from solver.sym import SymBool, SymFloat, SymInt
@@ -96,11 +96,11 @@ class Encoder:
         if isinstance(val, TensorMeta):
             return {"tensor": self.tensor(val)}
         if isinstance(val, SymInt):
-            return {"int": str(val.expr)}
+            return {"int": written(val.expr)}
         if isinstance(val, SymFloat):
-            return {"real": str(val.expr)}
+            return {"real": written(val.expr)}
         if isinstance(val, SymBool):
-            return {"truth": str(val.expr)}
+            return {"truth": written(val.expr)}
         if isinstance(val, tuple):  # a named tuple of results
             return {"tuple": [self.value(item) for item in val]}
         raise ARCHIVE_UNSUPPORTED(what=f"a value of type {type(val).__qualname__}")
@@ -125,8 +125,8 @@ class Encoder:
     def size(self, size: Any) -> Json:
         """An int, or the text of an expression."""
         if isinstance(size, SymInt):
-            return str(size.expr)
-        return str(size) if isinstance(size, (IntExpr, BoolExpr, FloatExpr)) else int(size)
+            return written(size.expr)
+        return written(size) if isinstance(size, (IntExpr, BoolExpr, FloatExpr)) else int(size)
 
     # --- graphs ------------------------------------------------------------------------------------------------------
 
@@ -224,7 +224,7 @@ class Encoder:
 
     def condition(self, item: Condition) -> Json:
         return {
-            "expr": str(item.expr),
+            "expr": written(item.expr),
             "text": item.text,
             "kind": item.kind,
             "at": self.location(item.location),
@@ -241,7 +241,7 @@ class Encoder:
     def guard(self, item: Guard) -> Json:
         return {
             "id": item.id,
-            "expr": str(item.expr),
+            "expr": written(item.expr),
             "at": self.location(item.location),
             "origin": item.origin,
             "kind": item.kind,

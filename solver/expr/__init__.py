@@ -37,6 +37,7 @@ from solver.expr.integer import (
     power,
 )
 from solver.expr.interval import Interval, Ranges, decide, interval
+from solver.expr.length import MAX_TEXT, written
 from solver.expr.nodes import (
     FALSE,
     TRUE,
@@ -58,6 +59,7 @@ from solver.expr.walk import Replacement, defined, make_bool, make_float, make_i
 
 __all__ = [
     "FALSE",
+    "MAX_TEXT",
     "TRUE",
     "UNDEFINED",
     "Assignment",
@@ -122,5 +124,6 @@ __all__ = [
     "symbol_sorts",
     "truth",
     "unary",
+    "written",
     "zero",
 ]

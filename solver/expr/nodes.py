@@ -84,10 +84,11 @@ class _Node:
         return f"{type(self).__name__}({self})"
 
     def __reduce__(self) -> tuple[object, ...]:
+        from solver.expr.length import written
         from solver.expr.symbols import symbol_sorts
         from solver.expr.walk import rebuild_from_text
 
-        return rebuild_from_text, (str(self), dict(symbol_sorts(self)))  # type: ignore[arg-type]
+        return rebuild_from_text, (written(self), dict(symbol_sorts(self)))  # type: ignore[arg-type]
 
 
 class IntExpr(_Node):

@@ -1,10 +1,14 @@
-"""``str(expr)``: the grammar of shapeproof expressions, which ``solver.parse`` reads back to the same object."""
+"""``str(expr)``: the grammar of shapeproof expressions, which ``solver.parse`` reads back to the same object.
+
+A text that would be longer than it reads is replaced by a summary that it refuses.
+"""
 
 from __future__ import annotations
 
 import math
 from functools import lru_cache
 
+from solver.expr.length import MAX_TEXT, summary, text_length
 from solver.expr.nodes import Atom, BoolExpr, Expr, FloatExpr, IntExpr, Monomial
 
 # Binding strengths of the grammar.
@@ -22,8 +26,8 @@ _FLOAT_LEVELS = {
 
 
 def text_of(node: Expr) -> str:
-    """The expression as text."""
-    return _render(node)[0]
+    """The expression as text, or a summary where that is too long."""
+    return summary(node) if text_length(node) > MAX_TEXT else _render(node)[0]
 
 
 def _render(node: Expr) -> tuple[str, int]:

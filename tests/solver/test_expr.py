@@ -11,7 +11,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from solver import expr as E
-from solver.parse import parse, parse_bool
+from solver.errors import ExportError
+from solver.parse import ExpressionError, parse, parse_bool
 from tests.solver.strategies import (
     UNDEFINED,
     assignments,
@@ -232,3 +233,26 @@ def test_bounds_of_powers_and_products(text: str, bounds: tuple[int | None, int 
     node = parse(text)
     assert isinstance(node, E.IntExpr)
     assert E.interval(node, ranges) == bounds
+
+
+def rounds(count: int) -> E.IntExpr:
+    n = E.int_symbol("n")
+    for _ in range(count):
+        n = E.floordiv(n, E.constant(2)) + E.mod(n, E.constant(3))
+    return n
+
+
+def test_a_text_that_would_be_endless_is_a_summary_that_nothing_reads() -> None:
+    long = rounds(100)  # 200 parts, and a text of 10**30 characters
+    assert len(str(long)) < 100 and len(repr(E.ge(long, 5))) < 100
+    with pytest.raises(ExpressionError):
+        parse(str(long))
+    assert str(long) != str(long + 1) != str(rounds(101))  # texts tell expressions apart all the same
+    with pytest.raises(ExportError) as caught:
+        E.written(long)
+    assert caught.value.id == "expression-too-large"
+
+
+def test_what_is_short_enough_is_written_out_and_read_back() -> None:
+    for count in (1, 5, 12):
+        assert parse(E.written(rounds(count))) is rounds(count)
