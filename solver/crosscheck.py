@@ -71,7 +71,7 @@ def _specification(cvc5: Any, world: World) -> str:
 
 
 def _guard(cvc5: Any, world: World, guard: Condition) -> str:
-    if has_float(guard.expr):
+    if guard.unsaid is not None or has_float(guard.expr):
         return "open"
     text = obligation(world, guard, "unknown")
     answer = _decide(cvc5, text)

@@ -23,6 +23,8 @@ def write_all(directory: Path, pairs: list[tuple[Problem, Report]]) -> list[Path
             world = World(problem)
             verdicts = {guard.id: guard.verdict for guard in report.guards}
             for guard in problem.guards:
+                if guard.unsaid is not None:
+                    continue
                 path = directory / f"{_unique(f'{problem.name}-{guard.id}', taken)}.smt2"
                 path.write_text(obligation(world, guard, verdicts[guard.id]), encoding="utf-8")
                 written.append(path)

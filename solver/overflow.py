@@ -80,6 +80,8 @@ def _grouped(problem: Problem, limit: int) -> dict[tuple[str, ...], _Group]:
     """The values that guards compute, by their symbols, in the order of the guards."""
     steps: dict[Computed, list[Condition]] = {}
     for guard in problem.guards:
+        if guard.unsaid is not None:
+            continue
         for step in computed(guard, problem.sorts):
             if not step[1].is_const and free_symbols(step[1]):
                 steps.setdefault(step, []).append(guard)

@@ -41,7 +41,8 @@ class Condition:
     """A condition of a problem: a specification fact, a fact about unbacked sizes, or a guard to prove.
 
     ``text`` is the condition as it was written; ``at`` the user's line; ``origin`` the operator it came from.
-    ``expect`` and ``expect_fix`` (the weakest condition that a suggestion should reach) serve tests.
+    ``expect`` and ``expect_fix`` (the weakest condition that a suggestion should reach) serve tests. ``unsaid``: why an
+    expression cannot say the guard; it stays unknown then, whatever ``expr`` is.
     """
 
     id: str
@@ -52,6 +53,7 @@ class Condition:
     expect_fix: BoolExpr | None = None
     origin: str | None = None
     note: str | None = None
+    unsaid: str | None = None
 
     def __post_init__(self) -> None:
         if not self.text:
@@ -128,7 +130,7 @@ def _symbol_dict(s: SymbolDecl) -> dict[str, Any]:
 def _condition_dict(c: Condition) -> dict[str, Any]:
     fix = None if c.expect_fix is None else str(c.expect_fix)
     optional = _present(at=c.at, origin=c.origin, expect=c.expect, expect_fix=fix, note=c.note)
-    return {"id": c.id, "expr": written(c.expr)} | optional
+    return {"id": c.id, "expr": c.text if c.unsaid else written(c.expr)} | optional
 
 
 _PROBLEM_KEYS: Final = frozenset({"format", "name", "symbols", "spec", "facts", "guards", "expect", "note"})

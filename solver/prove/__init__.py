@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from time import perf_counter
+from typing import Final
 
 from solver.problem import Condition, Problem
 from solver.prove.engine import Engine, Outcome
@@ -12,6 +13,10 @@ from solver.prove.world import World
 from solver.report import GuardReport, Report
 
 __all__ = ["prove"]
+
+UNDECIDED: Final = (
+    "whether any input meets the specification could not be decided; if none does, every guard holds"
+)
 
 
 def prove(problem: Problem) -> Report:
@@ -33,6 +38,8 @@ def prove(problem: Problem) -> Report:
         pairs = list(zip(problem.guards, outcomes, strict=True))
         guards = [_guard(engine, guard, outcome) for guard, outcome in pairs]
         report = Report(problem.name, _status(outcomes), guards)
+        if engine.undecided():
+            report.notes.append(UNDECIDED)
         if report.status != "proved":
             from solver.suggest import attach
 

@@ -62,6 +62,10 @@ class Engine:
                 return mask
         return None
 
+    def undecided(self) -> bool:
+        """Whether it stayed open if the specification has a solution, once :meth:`conflict` found no conflict."""
+        return not all(self.satisfiable(cone)[1] for cone in self.world.groups())
+
     def satisfiable(self, cone: frozenset[int]) -> tuple[int | None, bool]:
         """``(mask of a conflict or None, whether an assignment is known)`` for the premises of a cone."""
         found = self._conflicts.get(cone)
@@ -102,6 +106,8 @@ class Engine:
 
     def decide(self, guard: Condition) -> Outcome:
         """The verdict on one guard."""
+        if guard.unsaid is not None:
+            return Outcome("unknown", "normal form", reason=guard.unsaid)
         try:
             return self.decide_expr(guard.expr)
         except RecursionError:

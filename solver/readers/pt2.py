@@ -15,7 +15,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any, Final
 
-from solver.problem import FORMAT, Problem
+from solver.expr import FALSE
+from solver.problem import FORMAT, Condition, Problem
 from solver.readers.archive import Archive
 from solver.readers.arguments import Step, read_arguments
 from solver.readers.asserts import Assertion, assertions
@@ -29,6 +30,8 @@ _FLAT: Final = (
     "serialized_exported_program.json"  # the layout of 8.x archives before there was a folder of models
 )
 _NO_GUARDS: Final = "the archive stores no guards (schema {version}): only what it leaves unsaid is checked"
+_BITS: Final = re.compile(r"[&|^~]|<<|>>")
+_NO_BITS: Final = "bit operators are not part of the grammar of expressions"
 _KEY: Final = r"""\['[^'\\]*'\]|\["[^"\\]*"\]|\[\d{1,6}\]|\.(?!size\(|item\()[A-Za-z_]\w*"""
 _REFERENCE: Final = re.compile(rf"""\bL((?:{_KEY})+)(?:\.size\(\)\[(\d{{1,6}})\])?""")
 _STEP: Final = re.compile(_KEY)
@@ -73,6 +76,7 @@ class _Model(Place):
         self.sizes: dict[tuple[str, int | None], str] = {}
         self.derived: dict[str, str] = {}
         self.positive: set[str] = set()
+        self.unsaid: list[tuple[int, Condition]] = []  # guards that the grammar cannot say, with their places
         self.inputs: list[
             str | None
         ] = []  # every argument in order; None for one that is no tensor and no size
@@ -106,7 +110,10 @@ class _Model(Place):
         }
         if "guards_code" not in self.top:
             data["note"] = _NO_GUARDS.format(version=_version(self.top["schema_version"]))
-        return Problem.from_dict(data, f"{self.file}: {self.entry}")
+        problem = Problem.from_dict(data, f"{self.file}: {self.entry}")
+        for place, guard in self.unsaid:
+            problem.guards.insert(place, guard)
+        return problem
 
     def user_inputs(self) -> Iterator[tuple[str, str | None]]:
         """``(kind, name)`` of every argument that the caller gives, constants too."""
@@ -255,13 +262,13 @@ class _Model(Place):
         found = []
         for i, code in enumerate(codes):
             where = f"guards_code[{i}]"
-            found.append(
-                {
-                    "id": f"G{i + 1}",
-                    "expr": self.guard(self.text(code, where), where),
-                    "origin": "guards_code",
-                }
-            )
+            id, expr = f"G{i + 1}", self.guard(self.text(code, where), where)
+            if _BITS.search(expr):
+                self.unsaid.append(
+                    (i, Condition(id, FALSE, text=expr, origin="guards_code", unsaid=_NO_BITS))
+                )
+                continue
+            found.append({"id": id, "expr": expr, "origin": "guards_code"})
         return found
 
     def guard(self, code: str, where: str) -> str:

@@ -282,6 +282,22 @@ def test_what_is_wrong_is_named_with_its_place(
     assert place in refusal(tmp_path, archive(change)).message
 
 
+def test_a_guard_of_bit_operators_is_unknown_and_the_others_are_decided(tmp_path: Path) -> None:
+    text = "(L['x'].size()[0] > 1) & (L['x'].size()[0] < 9)"
+    path = tmp_path / "x.pt2"
+    path.write_bytes(archive(lambda model: model["guards_code"].insert(1, text)))
+    report = verify(path, overflow=64, cross_check="cvc5", smt2=tmp_path / "smt")
+    whole = report_on("pt2/branch.pt2")
+    assert isinstance(report, Report) and report.cross_check is not None
+    added = report.guards[1]
+    assert (added.id, added.verdict, report.cross_check["G2"]) == ("G2", "unknown", "open")
+    assert added.reason is not None and "bit operators" in added.reason and "&" in added.expr
+    others = [g for g in report.guards if g is not added and g.origin != "overflow"]
+    assert [g.verdict for g in others] == [g.verdict for g in whole.guards]
+    with pytest.raises(InputError):  # written out and read again, it is not taken for something else
+        Problem.from_dict(load(path)[0][0].to_dict())
+
+
 @pytest.mark.parametrize("name", ["../models/model.json", "/models/model.json", "a/..\\models/model.json"])
 def test_names_that_lead_out_of_the_archive_are_refused(tmp_path: Path, name: str) -> None:
     assert "leads out" in refusal(tmp_path, archive(name=name)).message
