@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import re
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -110,15 +112,20 @@ class LiveProgram:
         values: dict[str, Any] = {"unwrap": unwrap, "seen": [None] * len(self._plan.state)}
         for index, name in enumerate(self._plan.state):
             if name in constants:
-                values[f"c{index}"] = program.tensor(name)
-                body.append(f"t{index} = unwrap(c{index})")
-                continue
-            path, _, leaf = name.rpartition(".")
-            owner = _walk(module, path)
-            values[f"r{index}"] = owner._parameters if name in parameters else owner._buffers
+                place = _attribute(module, name)
+                if place is None:
+                    values[f"c{index}"] = program.tensor(name)
+                    body.append(f"t{index} = unwrap(c{index})")
+                    continue
+                values[f"r{index}"], where = place
+            else:
+                path, _, leaf = name.rpartition(".")
+                owner = _walk(module, path)
+                values[f"r{index}"] = owner._parameters if name in parameters else owner._buffers
+                where = f"[{leaf!r}]"
             values[f"check{index}"] = self._check_of(name)
             body += [
-                f"held = r{index}[{leaf!r}]",
+                f"held = r{index}{where}",
                 f"t{index} = {native}",
                 f"if t{index} is not seen[{index}]{again.format(index)}: check{index}(held); seen[{index}] = t{index}",
             ]
@@ -188,7 +195,7 @@ class LiveProgram:
             bound = self._bind(module)
         try:
             return leaves, bound.gather()
-        except (KeyError, AttributeError) as error:
+        except (LookupError, AttributeError, TypeError) as error:
             raise LIVE_STATE_CHANGED(name=str(error), expected="present") from None
 
     def run(self, module: Any, leaves: Sequence[Any], natives: list[Any]) -> Any:
@@ -248,7 +255,7 @@ class _State:
             owner = _walk(self._module, path)
         except (KeyError, AttributeError):
             return self._program.tensor(name)
-        for registry in (owner._parameters, owner._buffers):
+        for registry in (owner._parameters, owner._buffers, vars(owner)):
             if leaf in registry:
                 return registry[leaf]
         return self._program.tensor(name)
@@ -258,3 +265,28 @@ def _walk(module: Any, path: str) -> Any:
     for name in path.split(".") if path else ():
         module = module._modules[name]
     return module
+
+
+def _attribute(module: Any, name: str) -> tuple[dict[str, Any], str] | None:
+    """Where a plain attribute of the module tree, or a container in one, holds a constant: a namespace and subscripts of it.
+
+    None for a constant of another origin: it cannot change.
+    """
+    found = _ATTRIBUTE.fullmatch(name)
+    if found is None:
+        return None
+    path, leaf, inner = found.groups()
+    try:
+        owner = _walk(module, path.rstrip("."))
+        tree = ast.parse(f"_{inner}", mode="eval")
+    except (LookupError, AttributeError, SyntaxError):
+        return None
+    if leaf not in vars(owner) or not all(isinstance(node, _SUBSCRIPTS) for node in ast.walk(tree)):
+        return None
+    return vars(owner), f"[{leaf!r}]{inner}"
+
+
+_ATTRIBUTE: Final = re.compile(r"((?:\w+\.)*)(\w+)((?:\[.+\])?)", re.DOTALL)
+_SUBSCRIPTS: Final = (
+    ast.Expression, ast.Subscript, ast.Name, ast.Constant, ast.Tuple, ast.expr_context, ast.UnaryOp, ast.USub,
+)  # fmt: skip

@@ -1,7 +1,7 @@
 """The non-strict front end: CPython runs the model over fakes; what it wrote is put back afterwards.
 
-Seen and restored: attributes and registries of the module tree, and the lists, dicts, sets, deques and bytearrays reachable
-from forward's closures and globals or held by modules. Other writes are invisible to this mode.
+Seen and restored: attributes and registries of the module tree, and the lists, dicts, sets, deques and bytearrays held by
+modules or reached from closures and globals of forward and of the user's functions that it mentions. Other writes are invisible to this mode.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from types import CodeType, FrameType, FunctionType
 from typing import Any, Final
 
 from dynamo_lite import dispatch, places
-from dynamo_lite.fake import is_fake
 from dynamo_lite.frontend import Run
 from dynamo_lite.native_watch import Watch, user_variables, watching
 from dynamo_lite.strict.policy.live_check import LiveCheck
 from dynamo_lite.strict.policy.origins import Origins
 from dynamo_lite.strict.policy.roots import assume_visible, place_module
 from dynamo_lite.trace.calls import ModuleCalls
+from dynamo_lite.trace.constants import held_tensors, stray_tensor
 from dynamo_lite.trace.errors import TENSOR_LEFT_OUTSIDE
 from dynamo_lite.trace.naming import no_variables
 from dynamo_lite.trace.tracer import Tracer
@@ -30,7 +30,6 @@ from fx_ir.pytree import tree_flatten
 from solver.errors import DataDependentError, Location, StateError, UnsupportedError, watch
 
 _REFUSALS: Final = (UnsupportedError, DataDependentError, StateError)
-_DEPTH: Final = 3  # how far containers are searched for tensors
 _CONTAINERS: Final = (list, dict, set, deque, bytearray, OrderedDict, defaultdict, Counter)
 
 
@@ -72,8 +71,13 @@ class Snapshot:
         state = vars(module)
         self._save(name, state)
         for attribute, value in state.items():
-            if type(value) in _CONTAINERS:
-                self._save_tree(f"{name}.{attribute}", value)
+            self._save_reached(f"{name}.{attribute}", value)
+
+    def _save_reached(self, name: str, value: Any) -> None:
+        if type(value) in _CONTAINERS:
+            self._save_tree(name, value)
+        elif type(value) is FunctionType and _is_users(value):
+            self._save_function(value)
 
     def _save_tree(self, name: str, container: Any) -> None:
         if not self._save(name, container):
@@ -88,18 +92,18 @@ class Snapshot:
                 self._save_tree(f"{name}[{key!r}]", value)
 
     def _save_function(self, function: FunctionType) -> None:
+        if id(function) in self._seen:
+            return
+        self._seen.add(id(function))
         code = function.__code__
         for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
             try:
                 value = cell.cell_contents
             except ValueError:
                 continue
-            if type(value) in _CONTAINERS:
-                self._save_tree(name, value)
+            self._save_reached(name, value)
         for name in _names_of(code):
-            value = function.__globals__.get(name)
-            if type(value) in _CONTAINERS:
-                self._save_tree(name, value)
+            self._save_reached(name, function.__globals__.get(name))
 
     def restore(self) -> list[tuple[str, Any]]:
         """Puts everything back; the changes found, as ``(where, new value or None)``."""
@@ -165,8 +169,12 @@ def _functions_of(forward: Callable[..., Any], classes: Iterable[type]) -> Itera
         for base in cls.__mro__:
             for value in vars(base).values():
                 # a library's functions write to the module at most, and that is saved
-                if type(value) is FunctionType and not places.is_library_file(value.__code__.co_filename):
+                if type(value) is FunctionType and _is_users(value):
                     yield value
+
+
+def _is_users(function: FunctionType) -> bool:
+    return not places.is_library_file(function.__code__.co_filename)
 
 
 _NAMES: Final[dict[int, tuple[CodeType, tuple[str, ...]]]] = {}
@@ -219,7 +227,9 @@ def run(tracer: Tracer, module: Any, forward: Callable[..., Any], call: Callable
     if swallowed is not None:
         raise swallowed
     known = {f"self.{name}" for name, _, _ in tracer.library.named_buffers(module)}  # as restored
-    effects = [*_effects(changed, known, _write_places(tracer, module, seen), bare), *seen.effects.values()]
+    with dispatch.recording(tracer), fake_context.activate(tracer):
+        effects = _effects(tracer, changed, known, _write_places(tracer, module, seen))
+    effects += seen.effects.values()
     assumptions = [*seen.assumptions.values(), *origins.assumptions()]
     return Run(leaves, spec, buffers, effects, assumptions, LiveCheck(origins, module))
 
@@ -249,31 +259,19 @@ def _write_places(tracer: Tracer, module: Any, seen: Watch) -> dict[str, Locatio
 
 
 def _effects(
+    tracer: Tracer,
     changed: list[tuple[str, Any]],
     buffers: set[str],
     written: dict[str, Location | None],
-    bare: Callable[[Any], Any],
 ) -> list[Effect]:
     effects: list[Effect] = []
     for where, value in changed:
-        fake = _tensor_in(value, bare, _DEPTH)
-        location = written.get(where) or (None if fake is None else fake.node.meta.get("location"))
+        held = next(held_tensors(tracer, value), None)
+        location = written.get(where) or (None if held is None else held.node.meta.get("location"))
         if where in buffers:
             effects.append(Effect("buffer", where, location, "buffer update"))
             continue
-        if fake is not None:
+        if held is not None and stray_tensor(tracer, value) is not None:
             raise TENSOR_LEFT_OUTSIDE(where=where, location=location)
         effects.append(Effect("attribute", where, location, "rolled back"))
     return effects
-
-
-def _tensor_in(value: Any, bare: Callable[[Any], Any], depth: int) -> Any:
-    """A tensor of the trace that ``value`` is, or holds in containers; None if there is none."""
-    held = bare(value)
-    if is_fake(held):
-        return held
-    if depth and isinstance(value, (list, tuple, set, dict, deque)):
-        items = value.values() if isinstance(value, dict) else value
-        found = (_tensor_in(item, bare, depth - 1) for item in items)
-        return next((each for each in found if each is not None), None)
-    return None

@@ -71,4 +71,8 @@ def from_array(array: Any, requires_grad: bool = False) -> Any:
     if target is None:
         return _MAKER[0](array, requires_grad)
     make = getattr(target, "make_constant", None)
-    return target.fake_of(_MAKER[0](array, requires_grad) if make is None else make(array))
+    made = _MAKER[0](array, requires_grad) if make is None else make(array)
+    state = getattr(target, "state", None)
+    if state is not None:
+        state.made.add(id(made))
+    return target.fake_of(made)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextvars
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
@@ -22,6 +22,7 @@ from dynamo_lite.strict.policy.roots import place_closure, place_module
 from dynamo_lite.strict.policy.tracing import user_location
 from dynamo_lite.strict.transaction import Transaction
 from dynamo_lite.trace.calls import ModuleCalls
+from dynamo_lite.trace.constants import stray_tensor
 from dynamo_lite.trace.errors import TENSOR_LEFT_OUTSIDE
 from dynamo_lite.trace.tracer import Tracer
 from fx_ir import fake_context
@@ -136,38 +137,21 @@ def _effects(tracer: Tracer, module: Any, transaction: Transaction, origins: Ori
         origin = origins.of(obj)
         if origin is not None:
             effect = replace(effect, what=f"{origin.path()}.{key}" if kind == "attr" else origin.path())
-        if _holds_fake(obj, kind, key):
+        if stray_tensor(tracer, _written(obj, kind, key)) is not None:
             raise TENSOR_LEFT_OUTSIDE(where=effect.what, location=effect.location)
         effects.append(effect)
     return effects + [note for note in transaction.ledger() if id(note) not in written]
 
 
-def _holds_fake(obj: Any, kind: str, key: Any) -> bool:
-    """Whether what was written holds a tensor of the trace. Reads containers and namespaces only."""
-    values: Iterable[Any] = ()
+def _written(obj: Any, kind: str, key: Any) -> Any:
+    """What an outside object holds where it was written. Reads containers and namespaces only."""
     if kind == "global":
-        values = (obj.get(key),)
-    elif isinstance(obj, dict):
-        values = obj.values()
-    elif isinstance(obj, (list, tuple, set)) or type(obj).__name__ == "deque":
-        values = list(obj)
-    elif kind == "deref":
-        try:
-            values = (obj.cell_contents,)
-        except ValueError:
-            values = ()
-    else:
-        try:
-            values = (object.__getattribute__(obj, "__dict__").get(key),)
-        except AttributeError:
-            values = ()
-    return any(_is_or_holds(value, 3) for value in values)
-
-
-def _is_or_holds(value: Any, depth: int) -> bool:
-    if is_fake(value):
-        return True
-    if depth and type(value) in (list, tuple, set, dict):
-        inner = value.values() if type(value) is dict else value
-        return any(_is_or_holds(item, depth - 1) for item in inner)
-    return False
+        return (obj.get(key),)
+    if isinstance(obj, (dict, list, tuple, set)) or type(obj).__name__ == "deque":
+        return obj
+    try:
+        if kind == "deref":
+            return (obj.cell_contents,)
+        return (object.__getattribute__(obj, "__dict__").get(key),)
+    except (ValueError, AttributeError):
+        return ()

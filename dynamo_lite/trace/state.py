@@ -33,7 +33,17 @@ class Lifted:
 class LiftedState:
     """Entries in the order of their placeholders within each kind; user inputs come after all of them."""
 
-    __slots__ = ("_attributes", "_by_id", "_module", "_names", "_tracer", "buffers", "entries", "first_input")
+    __slots__ = (
+        "_attributes",
+        "_by_id",
+        "_module",
+        "_names",
+        "_tracer",
+        "buffers",
+        "entries",
+        "first_input",
+        "made",
+    )
 
     def __init__(self, tracer: Tracer) -> None:
         self._tracer = tracer
@@ -42,6 +52,7 @@ class LiftedState:
         self.entries: list[Lifted] = []
         self.buffers: list[tuple[str, Any, bool]] = []  # under every name, as they were
         self.first_input: Node | None = None
+        self.made: set[int] = set()  # constants that forward makes of numbers; the entries keep them alive
         self._module: Any = None
         self._attributes: dict[int, str] | None = None
 

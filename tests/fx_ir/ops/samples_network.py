@@ -60,10 +60,24 @@ def encoder_layers() -> list[Sample]:
     name = "_transformer_encoder_layer_fwd"
     qkv = (F(24, 8), F(24), F(8, 8), F(8))
     norms, feed = (F(8), F(8), F(8), F(8)), (F(16, 8), F(16), F(8, 16), F(8))
-    return [
+    found = [
         sample(name, F(2, 5, 8), 8, 2, *qkv, gelu, first, 1e-5, *norms, *feed, _tolerance=2e-4)
         for gelu in (False, True)
         for first in (False, True)
+    ]
+    weights = (*qkv, False, False, 1e-5, *norms, *feed)
+    x = F(2, 5, 8)
+    for mask, kind in ((B(5, 5), 0), (B(2, 5), 1), (B(2, 2, 5, 5), 2)):
+        found += [
+            sample(name, x, 8, 2, *weights, mask, kind, _tolerance=2e-4),
+            sample(
+                "_native_multi_head_attention", x, x, x, 8, 2, *qkv, mask, True, False, kind, _tolerance=2e-4
+            ),
+        ]
+    return [
+        *found,
+        sample("_native_multi_head_attention", x, x, x, 8, 2, *qkv, _tolerance=2e-4),
+        sample("_native_multi_head_attention", x, x, x, 8, 2, *qkv, None, False, _tolerance=2e-4),
     ]
 
 
