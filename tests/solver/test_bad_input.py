@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import io
 import json
 import zipfile
 from collections.abc import Iterator
@@ -12,6 +13,8 @@ from typing import Any
 
 import pytest
 
+import dynamo_lite as dl
+from dynamo_lite import torchlite as torch
 from solver.cli import main
 
 DATA = Path(__file__).parent.parent / "data"
@@ -62,12 +65,13 @@ def broken(random: Random, data: Any) -> Any:
     return data
 
 
-def checked(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def checked(file: Path, capsys: pytest.CaptureFixture[str]) -> int:
     status = main(["verify", str(file)])
     captured = capsys.readouterr()
     assert status in range(6)
     if status == 2:
         assert captured.err.startswith("[") and len(captured.err) < 1500 and not captured.out
+    return status
 
 
 def test_problems_with_broken_structure(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -88,6 +92,71 @@ def test_archives_with_broken_structure(tmp_path: Path, capsys: pytest.CaptureFi
             name = next(n for n in source.namelist() if n.endswith("model.json"))
             target.writestr(name, json.dumps(broken(random, json.loads(source.read(name)))))
         checked(file, capsys)
+
+
+def ours() -> dict[str, bytes]:
+    """The members of an archive that ``save`` wrote, of a program with guards that are proved and adopted."""
+    sizes = {"x": {0: dl.Dim("b", min=2, max=30), 1: dl.Dim.AUTO}}
+    program = dl.export(Guarded(), (torch.ones(6, 4),), dynamic_shapes=sizes, strict=True)
+    buffer = io.BytesIO()
+    dl.save(program, buffer)
+    with zipfile.ZipFile(buffer) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+class Guarded(torch.nn.Module):
+    def forward(self, x: Any) -> Any:
+        return x.view(-1, 2) if x.shape[0] * x.shape[1] % 4 == 0 else x
+
+
+def packed(members: dict[str, bytes], method: int = zipfile.ZIP_STORED) -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", method) as target:
+        for name, data in members.items():
+            target.writestr(name, data)
+    return buffer.getvalue()
+
+
+def damaged(random: Random, members: dict[str, bytes]) -> bytes:
+    """An archive of ours with bits turned over, cut short, without a member, or with a changed member."""
+    kind = random.randrange(5)
+    members = dict(members)
+    obligations = next(name for name in members if name.endswith("shapeproof.json"))
+    if kind == 0:
+        del members[random.choice(sorted(members))]
+    elif kind == 1:
+        members[obligations] = json.dumps(broken(random, json.loads(members[obligations]))).encode()
+    elif kind == 2:
+        members[obligations] = flipped(random, members[obligations])
+    whole = packed(members, random.choice((zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)))
+    if kind == 3:
+        return whole[: random.randrange(len(whole))]
+    return flipped(random, whole) if kind == 4 else whole
+
+
+def flipped(random: Random, data: bytes) -> bytes:
+    changed = bytearray(data)
+    for _ in range(random.randint(1, 8)):
+        changed[random.randrange(len(changed))] ^= 1 << random.randrange(8)
+    return bytes(changed)
+
+
+def damage(seeds: range, file: Path, capsys: pytest.CaptureFixture[str]) -> set[int]:
+    members = ours()
+    found = set()
+    for seed in seeds:
+        file.write_bytes(damaged(Random(seed), members))
+        found.add(checked(file, capsys))
+    return found
+
+
+def test_damaged_archives_of_ours(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert {0, 2} <= damage(range(300), tmp_path / "x.dlp", capsys)
+
+
+@pytest.mark.long
+def test_damaged_archives_of_ours_at_length(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert {0, 2} <= damage(range(1000, 6000), tmp_path / "x.dlp", capsys)
 
 
 @pytest.mark.parametrize("key", ["name", "note"])
