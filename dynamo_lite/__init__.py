@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from dynamo_lite.strict.interpret import interpret as interpret
     from dynamo_lite.strict.interpret import is_interpreting as is_interpreting
     from dynamo_lite.trace.control import cond as cond
-    from dynamo_lite.trace.loops import associative_scan as associative_scan
-    from dynamo_lite.trace.loops import map as map
-    from dynamo_lite.trace.loops import scan as scan
-    from dynamo_lite.trace.loops import while_loop as while_loop
+    from dynamo_lite.trace.loop_functions import associative_scan as associative_scan
+    from dynamo_lite.trace.loop_functions import map as map
+    from dynamo_lite.trace.loop_functions import scan as scan
+    from dynamo_lite.trace.loop_functions import while_loop as while_loop
     from dynamo_lite.unflatten import unflatten as unflatten
     from dynamo_lite.ways_out import allow_call as allow_call
     from dynamo_lite.ways_out import assume_constant as assume_constant
@@ -61,7 +61,7 @@ _HOMES: Final[dict[str, tuple[str, ...]]] = {
     "dynamo_lite.shapes": ("AdditionalInputs", "ShapesCollection"),
     "dynamo_lite.strict.interpret": ("interpret", "is_interpreting"),
     "dynamo_lite.trace.control": ("cond",),
-    "dynamo_lite.trace.loops": ("associative_scan", "map", "scan", "while_loop"),
+    "dynamo_lite.trace.loop_functions": ("associative_scan", "map", "scan", "while_loop"),
     "dynamo_lite.unflatten": ("unflatten",),
     "dynamo_lite.ways_out": ("allow_call", "assume_constant", "check"),
     "fx_ir.program": ("ExportedProgram",),

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from dynamo_lite.library import TensorLibrary
-from dynamo_lite.trace.loops import apply_higher_order
+from dynamo_lite.trace.loop_functions import apply_higher_order
 from dynamo_lite.ways_out import check
 from fx_ir.errors import NO_SUCH_CALL, PART_ALONE, PART_INPUTS, PART_REPLACED
 from fx_ir.graph import GraphModule

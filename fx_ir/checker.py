@@ -200,7 +200,9 @@ class _Step:
 
     def slice_of(self, val: Any) -> Any:
         """What one step of a loop sees of a tensor."""
-        return val.like(shape=val.shape[1:]) if isinstance(val, TensorMeta) and val.shape else val
+        if not isinstance(val, TensorMeta) or not val.shape:
+            return val
+        return val.like(shape=val.shape[1:], strides=None if val.is_plain else lambda: tuple(val.strides[1:]))
 
     def branch_results(self) -> None:
         """Both branches return as many values, of the same dtypes and numbers of dimensions."""

@@ -16,6 +16,7 @@ from dynamo_lite.trace.errors import (
     PREDICATE_KIND,
 )
 from dynamo_lite.trace.level import Level
+from dynamo_lite.trace.results import one_of, share, sources
 from fx_ir import higher_order
 from fx_ir.meta import TensorMeta
 from fx_ir.node import Node
@@ -31,7 +32,7 @@ Function = Callable[..., Any]
 class Branch:
     """A recorded branch: its graph, the outer nodes it captures, and what it returns (sizes, and numbers of the classes ``also``)."""
 
-    __slots__ = ("leaves", "level", "nodes", "sizes", "spec")
+    __slots__ = ("fakes", "leaves", "level", "nodes", "sizes", "spec")
 
     def __init__(
         self,
@@ -42,6 +43,7 @@ class Branch:
         also: tuple[type, ...] = (),
     ) -> None:
         self.sizes: tuple[Any, ...] = (SymInt, *also)
+        self.fakes: list[Any] = []  # the tensors among the outputs, None elsewhere
         self.level = Level(tracer, tracer.level)
         outer, tracer.level = tracer.level, self.level
         try:
@@ -53,8 +55,10 @@ class Branch:
             tracer.level = outer
 
     def _output(self, tracer: Tracer, value: Any, what: str) -> Any:
-        if is_fake(value) or tracer.library.is_tensor(value):
-            return tracer.node_of(tracer.fake_of(value))
+        tensor = is_fake(value) or tracer.library.is_tensor(value)
+        self.fakes.append(tracer.fake_of(value) if tensor else None)
+        if tensor:
+            return tracer.node_of(self.fakes[-1])
         if isinstance(value, self.sizes):
             return self.level.sizes.of(value.expr)
         if value is None or isinstance(value, (int, float, bool)):
@@ -118,7 +122,11 @@ def trace_cond(
         (predicate, attributes[0], attributes[1], tuple(captured)),
         meta=tracer.node_meta(metas),
     )
-    return spec.unflatten(tracer.outputs_of(node, metas))
+    outputs = tracer.outputs_of(node, metas)
+    for index, output in enumerate(outputs):
+        others = [each for branch in branches for each in sources(branch, index, {})]
+        share(tracer, output, others, "a result of cond")
+    return spec.unflatten(outputs)
 
 
 def _predicate(tracer: Tracer, pred: Any) -> Any:
@@ -155,7 +163,7 @@ def _joined(tracer: Tracer, x: Any, y: Any) -> Any:
         a if a is b or _same(a, b) else tracer.branch_size(a, b)
         for a, b in zip(x.shape, y.shape, strict=True)
     )
-    return x.like(shape=shape, requires_grad=x.requires_grad or y.requires_grad)
+    return one_of(tracer, (x, y), shape, "a result of cond")
 
 
 def _same(a: Any, b: Any) -> bool:

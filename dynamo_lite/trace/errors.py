@@ -167,3 +167,24 @@ PRESERVED_VALUE: Final = declare(
     hint="leave it out of preserve_module_call_signature, or register the class with register_dataclass or register_pytree_node",
     about="A module whose calling convention should be kept takes or returns an object that a program cannot hold.",
 )
+RESULT_SHARED: Final = declare(
+    "result-may-share-memory",
+    UnsupportedError,
+    "{what} may be the very memory of a tensor that went in, depending on the data, and one of the two is updated in place",
+    hint="let the branch or the step return a clone(), or use the operator without the trailing underscore",
+    about="A branch of cond, or a loop of no steps, gives back its operand itself. Whether a write shows there is known only when the program runs.",
+)
+LAYOUT_VARIES: Final = declare(
+    "layout-depends-on-data",
+    UnsupportedError,
+    "{what}: its strides or its offset depend on the branch taken or on the number of steps, and the program asks for them",
+    hint="return the value with .contiguous() from the branches or the step, and give it so to the loop; use reshape instead of view",
+    about="The layout of a tensor that comes out of cond or a loop is known only when the program runs.",
+)
+LOOP_RESULT: Final = declare(
+    "loop-result",
+    UnsupportedError,
+    "{what}: a step returns a {type}, which cannot be stacked",
+    hint="return tensors, nested in containers",
+    about="The results of the steps of map and scan are stacked.",
+)

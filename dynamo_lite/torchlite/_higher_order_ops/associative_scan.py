@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from dynamo_lite.trace.loops import associative_scan
+from dynamo_lite.trace.loop_functions import associative_scan
 
 __all__ = ["associative_scan"]

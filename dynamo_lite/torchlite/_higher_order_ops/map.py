@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from dynamo_lite.trace.loops import map
+from dynamo_lite.trace.loop_functions import map
 
 __all__ = ["map"]

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from dynamo_lite.trace.loops import scan
+from dynamo_lite.trace.loop_functions import scan
 
 __all__ = ["scan"]

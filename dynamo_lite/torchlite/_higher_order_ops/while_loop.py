@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from dynamo_lite.trace.loops import while_loop
+from dynamo_lite.trace.loop_functions import while_loop
 
 __all__ = ["while_loop"]
