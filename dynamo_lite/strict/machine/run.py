@@ -134,6 +134,8 @@ def unwind(frame: Frame, error: BaseException, again: bool = False, at: int | No
             try:
                 following = advance(current, None, error, None)
             except BaseException as problem:
+                if problem is not error:  # raised in its stead by what the routine does for C
+                    attach_context(problem, current)
                 error = problem
                 tb = user_traceback(get_traceback(error))
             else:

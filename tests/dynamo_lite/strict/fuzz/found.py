@@ -125,4 +125,22 @@ def main():
     try: functools.reduce(lambda a, b: a, None)
     except TypeError as error: report(error)
 """,
+    # what a routine raises in the stead of an exception that it caught has the context of the handler around
+    """
+class Empty:
+    def __getitem__(self, key): raise IndexError
+class Ended:
+    def __iter__(self): return self
+    def __next__(self): raise StopIteration
+def main():
+    for values in (Empty(), Ended()):
+        try:
+            try: {}['x']
+            except KeyError: a, b = values
+        except ValueError as error: report(error)
+        try:
+            try: {}['x']
+            except KeyError: *a, b = values
+        except ValueError as error: report(error)
+""",
 )
