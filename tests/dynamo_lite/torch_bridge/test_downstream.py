@@ -12,6 +12,7 @@ from torch import nn
 from torch.export import Dim
 
 import dynamo_lite as dl
+import solver
 from dynamo_lite.torch_bridge.obligations import problem_of
 from solver.readers import load
 from tests.dynamo_lite.torch_bridge.support import assert_equals_eager, assert_same, module
@@ -66,15 +67,23 @@ def test_to_torch_keeps_what_depends_on_data(forward: Any, args: Any) -> None:
     assert_same(model(*args), real.module()(*args))
 
 
-def test_obligations_of_a_live_program_are_those_of_its_file(tmp_path: Path) -> None:
-    model = module(lambda self, x: self.lin(x).reshape(x.shape[0] // 2, 2, 4))
-    real = torch.export.export(model, (torch.randn(6, 4),), dynamic_shapes=[{0: 2 * Dim("half", max=50)}])
+@pytest.mark.parametrize(
+    ("dim", "status"),
+    [(2 * Dim("half", max=50), "refuted"), (Dim("b", min=2, max=80), "proved"), (Dim("b", min=0, max=9), "refuted")],
+    ids=["derived", "from two", "from none"],
+)
+def test_obligations_of_a_live_program_are_those_of_its_file(tmp_path: Path, dim: Any, status: str) -> None:
+    model = module(lambda self, x: self.lin(x).relu() if x.shape[0] < 90 or x.shape[1] == 4 else x)
+    real = torch.export.export(model, (torch.randn(6, 4),), dynamic_shapes=[{0: dim}])
     torch.export.save(real, str(tmp_path / "program.pt2"))
     ((written,), _) = load(tmp_path / "program.pt2")
     live = problem_of(real)
     assert [str(guard.expr) for guard in live.guards] == [str(guard.expr) for guard in written.guards]
     assert live.symbols == written.symbols
-    assert dl.verify(real).status in ("proved", "refuted", "unknown")
+    proofs = [dl.verify(real), solver.verify(tmp_path / "program.pt2")]
+    found = [[(g.id, g.verdict, g.counterexample) for g in proof.guards] for proof in proofs]
+    assert found[0] == found[1]
+    assert [proof.status for proof in proofs] == [status, status]
 
 
 def test_compare_runs_all_four_modes() -> None:
