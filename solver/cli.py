@@ -15,6 +15,10 @@ from solver.errors import InputError
 from solver.problem import Problem
 from solver.report import Report
 
+STATUSES = (
+    "Exit status: 0 every guard proved, 1 a guard refuted, 2 unusable input, 3 a guard unknown, "
+    "4 no input meets the specification, 5 an expectation or the cross-check disagrees."
+)
 PROVED, REFUTED, UNUSABLE, UNKNOWN, UNSATISFIABLE, DISAGREES = range(6)
 
 
@@ -42,7 +46,12 @@ def _parser() -> argparse.ArgumentParser:
         prog="python -m solver", description="Proves shape guards from a specification."
     )
     commands = parser.add_subparsers(dest="command", required=True)
-    verify = commands.add_parser("verify", help="decide every guard of problem files and archives")
+    verify = commands.add_parser(
+        "verify",
+        help="decide every guard of problem files and archives",
+        description="Decides whether the specification of sizes implies every guard; shows shapes that break one, and a fix.",
+        epilog=STATUSES,
+    )
     add_arguments(verify)
     return parser
 
@@ -63,7 +72,7 @@ def add_arguments(verify: argparse.ArgumentParser) -> None:
     verify.add_argument(
         "--overflow", type=int, choices=(32, 64), metavar="BITS", help="values must fit 32 or 64 bits"
     )
-    verify.add_argument("--all", action="store_true", help="show every proved guard")
+    verify.add_argument("--all", action="store_true", help="show every guard, however many")
 
 
 def _fail(error: InputError, options: argparse.Namespace) -> None:

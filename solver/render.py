@@ -21,6 +21,7 @@ def _lines(report: Report, every: bool) -> Iterator[str]:
     counts = report.counts()
     numbers = ", ".join(f"{counts[verdict]} {verdict}" for verdict in counts if counts[verdict])
     yield f"{report.name or 'problem'}: {report.status} ({numbers or 'no guards'}; {report.seconds * 1000:.0f} ms)"
+    yield from _second_opinion(report)
     if report.conflict:
         yield "  the specification has no solution: these cannot hold together"
         yield from (f"    {label}" for label in report.conflict)
@@ -52,6 +53,20 @@ def _lines(report: Report, every: bool) -> Iterator[str]:
     if report.fix is not None:
         yield "  one change that makes every guard hold:"
         yield from _suggestion(report.fix, "    ")
+
+
+def _second_opinion(report: Report) -> Iterator[str]:
+    """What the cross-check says, the guards by name on which it differs."""
+    if report.cross_check is None:
+        return
+    from solver.crosscheck import disagreements
+
+    differing = disagreements(report)
+    left_open = sum(answer == "open" for answer in report.cross_check.values())
+    agreed = len(report.cross_check) - left_open - len(differing)
+    yield f"  cross-check: {agreed} agreed, {left_open} left open, {len(differing)} differing"
+    for id in differing:
+        yield f"    DIFFERS on {id}: {report.cross_check[id]}"
 
 
 def _number(count: int, what: str) -> str:

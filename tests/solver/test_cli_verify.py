@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import subprocess
 import sys
 import zipfile
@@ -18,6 +19,7 @@ from solver.cli import main
 from solver.crosscheck import disagreements
 from solver.errors import InputError
 from solver.parse import parse_bool
+from solver.report import Report
 
 ROOT = Path(__file__).parent.parent.parent
 DATA = Path(__file__).parent.parent / "data"
@@ -109,6 +111,56 @@ def test_sarif_points_at_the_users_line(tmp_path: Path) -> None:
     place = result["locations"][0]["physicalLocation"]
     assert place == {"artifactLocation": {"uri": "model.py"}, "region": {"startLine": 41}}
     assert result["level"] == "error"
+
+
+SARIF: dict[str, tuple[set[str], set[str]]] = {  # object: (required, other properties), by SARIF 2.1.0
+    "log": ({"version", "runs"}, {"$schema"}),
+    "run": ({"tool"}, {"results"}),
+    "driver": ({"name"}, {"rules", "informationUri", "version"}),
+    "rule": ({"id"}, {"shortDescription"}),
+    "result": ({"message"}, {"ruleId", "level", "locations"}),
+    "location": (set(), {"physicalLocation", "logicalLocations"}),
+    "physical": ({"artifactLocation"}, {"region"}),
+}
+
+
+def has_properties(kind: str, value: dict[str, Any]) -> None:
+    required, others = SARIF[kind]
+    assert required <= set(value) <= required | others, (kind, set(value))
+
+
+def test_sarif_has_the_properties_that_its_standard_requires_and_no_others(tmp_path: Path) -> None:
+    out = tmp_path / "out.sarif"
+    main(["verify", str(DATA / "guards.json"), str(DATA / "swin.pt2"), "--sarif", str(out)])
+    log = json.loads(out.read_text())
+    has_properties("log", log)
+    (run,) = log["runs"]
+    has_properties("run", run)
+    driver = run["tool"]["driver"]
+    has_properties("driver", driver)
+    for rule in driver["rules"]:
+        has_properties("rule", rule)
+    known = {rule["id"] for rule in driver["rules"]}
+    assert len(run["results"]) > 100
+    for result in run["results"]:
+        has_properties("result", result)
+        assert result["ruleId"] in known and result["level"] in ("none", "note", "warning", "error")
+        assert result["message"]["text"]
+        for location in result["locations"]:
+            has_properties("location", location)
+            place = location["physicalLocation"]
+            has_properties("physical", place)
+            assert re.fullmatch(r"[\w.~/%:@!$&'()*+,;=-]+", place["artifactLocation"]["uri"])
+            assert place.get("region", {"startLine": 1})["startLine"] >= 1
+
+
+def test_the_text_tells_what_the_other_solver_says(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["verify", "h=32*k |- h % 8 == 0, h >= 32", "--cross-check", "cvc5"]) == 1
+    assert "cross-check: 2 agreed, 0 left open, 0 differing" in capsys.readouterr().out
+    report = solver.verify("h:1.. |- h >= 1", cross_check="cvc5")
+    assert isinstance(report, Report)
+    report.cross_check = {"G1": "refuted"}
+    assert "DIFFERS on G1: refuted" in str(report)
 
 
 def test_smt2_files_are_accepted_by_z3_and_cvc5_and_agree(
