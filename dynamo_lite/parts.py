@@ -8,10 +8,11 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from dynamo_lite import dispatch
 from dynamo_lite.library import TensorLibrary
 from dynamo_lite.trace.loop_functions import apply_higher_order
 from dynamo_lite.ways_out import check
-from fx_ir.errors import NO_SUCH_CALL, PART_ALONE, PART_INPUTS, PART_REPLACED
+from fx_ir.errors import NO_SUCH_CALL, PART_ALONE, PART_INPUTS, PART_REPLACED, TRAINING_FIXED
 from fx_ir.graph import GraphModule
 from fx_ir.hierarchy import Hierarchy, Region, derive_size, is_tensor_node
 from fx_ir.higher_order import HigherOrderOperator
@@ -35,6 +36,23 @@ class Unflattened:
     library: TensorLibrary
     calls: Hierarchy
     regions: dict[str, list[Region]]
+    tied: dict[str, tuple[str, ...]]  # all names of state that has several
+    fixed: list[str]  # paths of modules whose calls the graph does not show
+    modes: dict[str, bool]  # burned in, by path
+
+    def state(self, node: Node, region: Region) -> str | None:
+        """The name of the state that a node holds, as the module of ``region`` has it if it does."""
+        name = self.calls.state.get(node)
+        names = self.tied.get(name, ()) if name is not None else ()
+        return next((each for each in names if each.rpartition(".")[0] == region.path), name)
+
+    def write(self, target: Any, value: Any) -> None:
+        """Makes ``value`` the content of ``target``, which is like it."""
+        recorder: Any = dispatch.recorder()
+        if recorder is None:
+            self.library.apply(COPY, (target, value), {})
+        else:
+            recorder.write(self.library.bare(target), self.library.bare(value))
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Unflattened:
         return self
@@ -61,6 +79,23 @@ class Part:
         self._path = path
         # In a tuple: the root is no submodule of its parts.
         self._root = (root,)
+        self.training = program.modes.get(path, True)
+
+    def train(self, mode: bool = True) -> Any:
+        """Sets the flags of the modules below. Raises ``training-fixed`` where the program was exported in the other mode."""
+        inside = f"{self._path}." if self._path else ""
+        for path, fixed in self._program.modes.items():
+            if (path == self._path or path.startswith(inside)) and fixed is not mode and self._ours(path):
+                raise TRAINING_FIXED()
+        return super().train(mode)  # type: ignore[misc]
+
+    def _ours(self, path: str) -> bool:
+        """False for what was put in a part's place."""
+        try:
+            held = operator.attrgetter(path)(self._root[0]) if path else self._root[0]
+        except AttributeError:
+            return False
+        return isinstance(held, Part)
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         passed = _PASSED.get()
@@ -136,7 +171,7 @@ class Run:
         """A value from outside the region: state, an argument, what the module around passed, or a size derived from arguments."""
         if node in self.values:
             return self.values[node]
-        target = self.program.calls.state.get(node)
+        target = self.program.state(node, self.region)
         if target is not None:
             return operator.attrgetter(target)(self.root)
         if self.alone:
@@ -164,7 +199,7 @@ class Run:
             for node in dead:
                 self.values.pop(node, None)
         for name, node in self.region.updates:
-            self.library.apply(COPY, (operator.attrgetter(name)(self.root), self.values[node]), {})
+            self.program.write(operator.attrgetter(name)(self.root), self.values[node])
 
     def _call_part(self, region: Region) -> None:
         module = operator.attrgetter(region.path)(self.root)
@@ -201,9 +236,10 @@ class Run:
         kept = region.signature
         if kept is None:
             wanted = region.tensor_outputs()
-            values = [result] if len(wanted) == 1 else list(result or ())
-            if len(values) == len(wanted):
-                self.values.update(zip(wanted, values, strict=True))
+            values = [result] if len(wanted) == 1 else result if isinstance(result, (tuple, list)) else ()
+            if len(values) != len(wanted):
+                raise PART_REPLACED(value=f"{len(wanted)} tensors", name=region.path)
+            self.values.update(zip(wanted, values, strict=True))
             return
         leaves, spec = tree_flatten(result)
         if spec != kept.out_spec:
@@ -214,6 +250,19 @@ class Run:
             node = nodes.get(arg.name)
             if node in computed:
                 self.values[node] = leaf
+            elif not self._unchanged(arg, node, leaf):
+                raise PART_REPLACED(value="the result that is its own argument or constant", name=region.path)
+
+    def _unchanged(self, arg: Any, node: Node | None, leaf: Any) -> bool:
+        """Whether a result that the graph does not take from the module is what the graph takes instead."""
+        if isinstance(arg, ConstantArgument):
+            return bool(type(leaf) is type(arg.value) and leaf == arg.value)
+        if node is None or not is_tensor_node(node):
+            return True
+        if node not in self.values and node not in self.program.calls.state:
+            return True  # the program does not use this result
+        bare = self.library.bare
+        return bare(leaf) is bare(self.value(node))
 
     def _node(self, node: Node) -> Any:
         if node.op == "get_attr":

@@ -16,16 +16,17 @@ from typing import Any, Final
 from dynamo_lite import dispatch
 from dynamo_lite.fake import is_fake
 from dynamo_lite.library import TensorLibrary, library_for_backend
-from dynamo_lite.parts import COPY, Part, Run, Unflattened
+from dynamo_lite.parts import Part, Run, Unflattened
 from fx_ir.contract_code import CheckWriter
-from fx_ir.errors import ARCHIVE_ARGUMENT
-from fx_ir.hierarchy import Region, hierarchy
+from fx_ir.errors import ARCHIVE_ARGUMENT, PART_UNUSED
+from fx_ir.hierarchy import Hierarchy, Region, hierarchy
+from fx_ir.higher_order import HigherOrderOperator
 from fx_ir.node import Node
 from fx_ir.program import ExportedProgram
+from fx_ir.purity import branch_modules
 from fx_ir.pytree import tree_unflatten
 from fx_ir.signature import InputKind, OutputKind
 from solver.sym import SymInt
-
 
 # Which question about an input's metadata stands behind a fact of the contract.
 _ASKED: Final[dict[str, dispatch.Asked]] = {
@@ -42,7 +43,7 @@ def unflatten(ep: ExportedProgram) -> Any:
 
     ``unflatten(ep)(*args)`` checks its inputs and computes what ``ep.module()(*args)`` does; ``unflatten(ep).encoder`` is the
     part of the graph that came from the first call of ``encoder``. A module may be replaced by another that takes and returns the
-    same. Raises :class:`InputError` for what is no program and :class:`UnsupportedError` where the graph no longer shows the calls.
+    same. ``train`` and ``eval`` raise ``training-fixed`` where they would change a mode that is burned in. Raises :class:`InputError` for what is no program and :class:`UnsupportedError` where the graph no longer shows the calls.
     """
     if not isinstance(ep, ExportedProgram):
         raise ARCHIVE_ARGUMENT(
@@ -58,6 +59,8 @@ class Root(Part):
 
     def _forward(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         program, ep = self._program, self._program.ep
+        for path in program.fixed:
+            self._unmoved(path)
         leaves = ep.contract.compiled().flatten(args, kwargs)
         self._check(leaves)
         run = Run(
@@ -65,6 +68,15 @@ class Root(Part):
         )
         run.steps()
         return self._results(run, leaves)
+
+    def _unmoved(self, path: str) -> None:
+        """A module whose calls the graph does not show cannot be replaced: nothing would call what is put there."""
+        try:
+            held = operator.attrgetter(path)(self)
+        except AttributeError:
+            held = None
+        if not isinstance(held, Part) or held._root[0] is not self or held._path != path:
+            raise PART_UNUSED(name=path)
 
     def _results(self, run: Run, leaves: Sequence[Any]) -> Any:
         program, ep = self._program, self._program.ep
@@ -87,7 +99,7 @@ class Root(Part):
                 if (
                     updates_input or node.op == "placeholder"
                 ):  # other buffers were written where they were computed
-                    program.library.apply(COPY, (target, run.value(node)), {})
+                    program.write(target, run.value(node))
                 shown[node] = target
         return tree_unflatten(results, ep.call_spec.out_spec)
 
@@ -135,7 +147,7 @@ class _Builder:
         for region in [*calls.root.regions(), *calls.idle]:
             if region is not calls.root:
                 regions.setdefault(region.path, []).append(region)
-        self.program = Unflattened(ep, library, calls, regions)
+        self.program = Unflattened(ep, library, calls, regions, _names(ep), _fixed(ep, calls), _modes(ep))
         base = library.module_class()
         # A list as bases: types that are not known before run time.
         self.part: Any = type("UnflattenedPart", (Part, base), {})
@@ -180,6 +192,47 @@ class _Builder:
                 module.add_module(name, child)
             module = child
         return module
+
+
+def _names(ep: ExportedProgram) -> dict[str, tuple[str, ...]]:
+    """All names of each tensor of the state that has several."""
+    groups: dict[int, list[str]] = {}
+    for name, tensor in [*ep.state_dict.items(), *ep.constants.items()]:
+        groups.setdefault(id(tensor), []).append(name)
+    return {name: tuple(group) for group in groups.values() if len(group) > 1 for name in group}
+
+
+def _fixed(ep: ExportedProgram, calls: Hierarchy) -> list[str]:
+    """Modules without children that the graph does not show as calls, or that branches of control flow call."""
+    shown = {region.path for region in calls.root.regions()}
+    inside: set[str] = set()
+    for node in ep.graph.nodes:
+        if isinstance(node.target, HigherOrderOperator):
+            inside |= {path for each in _branch_nodes(node) for path in _stack(each)} - _stack(node)
+    paths = dict.fromkeys(entry.fqn.partition("@")[0] for entry in ep.module_call_graph if entry.fqn)
+    parents = {path.rpartition(".")[0] for path in paths}
+    return [path for path in paths if path not in parents and (path not in shown or path in inside)]
+
+
+def _stack(node: Node) -> set[str]:
+    return {label.partition("@")[0] for label, _ in node.meta.get("nn_module_stack") or ()}
+
+
+def _branch_nodes(node: Node) -> Iterator[Node]:
+    for module in branch_modules(node):
+        for each in module.graph.nodes:
+            yield each
+            if isinstance(each.target, HigherOrderOperator):
+                yield from _branch_nodes(each)
+
+
+def _modes(ep: ExportedProgram) -> dict[str, bool]:
+    """The mode of each module whose mode the program has burned in, by path."""
+    found = {}
+    for each in ep.assumptions:
+        if each.path.startswith("self.") and each.path.endswith(".training") and type(each.expected) is bool:
+            found[each.path.removeprefix("self.").removesuffix("training").rstrip(".")] = each.expected
+    return found
 
 
 def _tied(ep: ExportedProgram) -> set[str]:

@@ -209,6 +209,13 @@ PART_ALONE: Final = declare(
     hint="call the whole program, or a module around this one",
     about="A part of an unflattened program uses a value that comes from outside of it, or lacks a result.",
 )
+PART_UNUSED: Final = declare(
+    "module-not-replaceable",
+    UnsupportedError,
+    "{name} was replaced, and the program has no call of it that the replacement could answer",
+    hint="replace a module around it; what computes nothing when exported, or is called in a branch or a loop's body, has no place of its own in the graph",
+    about="A module of an unflattened program was replaced whose calls the graph does not show.",
+)
 PART_REPLACED: Final = declare(
     "module-replaced",
     UnsupportedError,

@@ -12,6 +12,7 @@ import dynamo_lite as dl
 import dynamo_lite.torchlite as torch
 from dynamo_lite import Dim
 from dynamo_lite.torchlite import nn
+from fx_ir.structure import same_graph
 from tests.exporting import agree, arrays, both_modes, module, numbers
 
 
@@ -233,3 +234,98 @@ def test_bad_arguments() -> None:
     assert arrays(kept.idle(x)) == arrays(x)
     with pytest.raises(dl.InputError, match="1 tensors by position"):
         back.w(x, x)
+
+
+class Parts(nn.Module):
+    """Tied weights, a module that does nothing in this mode, one that a branch calls, one that returns its argument."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.a, self.b, self.inner = nn.Linear(4, 4), nn.Linear(4, 4), nn.Linear(4, 4)
+        self.b.weight = self.a.weight
+        self.idle = nn.Identity()
+
+    def forward(self, x: Any) -> Any:
+        y = self.b(self.a(self.idle(x)))
+        return dl.cond(y.sum() > 0, lambda y: self.inner(y), lambda y: y * 1, (y,))
+
+
+@both_modes
+def test_replaced_modules(strict: bool) -> None:
+    """M34: the others keep their state, and a replacement that nothing would call is refused."""
+    model, x = Parts(), numbers(2, 4)
+    program = dl.export(model, (x,), strict=strict)
+    for name in ("a", "b"):
+        back, eager = dl.unflatten(program), copy.deepcopy(model)
+        new = nn.Linear(4, 4)
+        setattr(back, name, new)
+        setattr(eager, name, new)
+        assert arrays(back(x)) == arrays(eager(x))
+    for name in ("idle", "inner"):
+        back = dl.unflatten(program)
+        setattr(back, name, nn.ReLU())
+        with pytest.raises(dl.UnsupportedError, match=f"{name} was replaced"):
+            back(x)
+
+
+@both_modes
+def test_hooks_that_nothing_would_see(strict: bool) -> None:
+    """M34: a hook may change a result that the graph takes from the module, and no other."""
+
+    class Same(nn.Module):
+        def forward(self, x: Any, n: int) -> Any:
+            return x, x * n, n
+
+    class Holder(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.m = Same()
+
+        def forward(self, x: Any) -> Any:
+            same, more, n = self.m(x, 3)
+            return same + more * n
+
+    model, x = Holder(), numbers(2, 4)
+    program = dl.export(model, (x,), strict=strict, preserve_module_call_signature=("m",))
+    back = dl.unflatten(program)
+    hook = back.m.register_forward_hook(lambda module, args, result: (result[0], result[1] * 2, result[2]))
+    model.m.register_forward_hook(lambda module, args, result: (result[0], result[1] * 2, result[2]))
+    assert arrays(back(x)) == arrays(model(x))
+    hook.remove()
+    for changed in (lambda r: (r[0] * 2, r[1], r[2]), lambda r: (r[0], r[1], 4), lambda r: r[1]):
+        back = dl.unflatten(program)
+        back.m.register_forward_hook(lambda module, args, result, changed=changed: changed(result))
+        with pytest.raises(dl.UnsupportedError, match="from the module m"):
+            back(x)
+
+
+@both_modes
+def test_mode_is_burned_in(strict: bool) -> None:
+    """M34: only the mode that the program was exported in can be set."""
+    model, x = nn.Sequential(nn.Linear(4, 4), nn.Dropout(0.5)), numbers(2, 4)
+    back = dl.unflatten(dl.export(model.eval(), (x,), strict=strict)).eval()
+    assert arrays(back(x)) == arrays(model(x)) and not back.get_submodule("1").training
+    with pytest.raises(dl.UnsupportedError, match="burned in"):
+        back.train()
+    back = dl.unflatten(dl.export(model.train(), (x,), strict=strict)).train()
+    with pytest.raises(dl.UnsupportedError, match="burned in"):
+        back.eval()
+
+
+@both_modes
+def test_exported_again_with_updates(strict: bool) -> None:
+    """M34: buffers and inputs that are written give the same graph when exported again."""
+
+    class Writes(Uses):
+        def forward(self, x: Any) -> Any:
+            x[0].add_(1)
+            return super().forward(x)
+
+    model, x = Writes(), numbers(3, 4)
+    first = dl.export(model, (x,), dynamic_shapes={"x": {0: Dim("b", min=1, max=9)}}, strict=strict)
+    again = dl.export(
+        dl.unflatten(first), (x,), dynamic_shapes={"x": {0: Dim("b", min=1, max=9)}}, strict=strict
+    )
+    assert same_graph(first.graph_module, again.graph_module) == []
+    assert first.graph_signature == again.graph_signature
+    agree(again, copy.deepcopy(model), [(x,)])
