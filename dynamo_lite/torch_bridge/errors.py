@@ -111,3 +111,10 @@ OUTPUT_DIRTY: Final = declare(
     hint="let its forward return a new tensor",
     about="ctx.mark_dirty: the history of the tensor that was given is replaced by one that a graph cannot hold.",
 )
+LOOP_LOOKED_UP: Final = declare(
+    "loop-looked-up",
+    UnsupportedError,
+    "{name} was looked up before the export, and non-strict mode meets it only where forward looks it up",
+    hint="write {name}(...) in forward, or export with strict=True",
+    about="A name like `from torch._higher_order_ops import scan` at the head of a file.",
+)

@@ -195,7 +195,7 @@ def _refuse_transform(name: str) -> Callable[..., NoReturn]:
 
 # Transformations of functions compute on tensors of their own, in C++ that no front end sees into.
 for _name in (
-    "functionalize", "grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "linearize", "vjp", "vmap",
+    "functionalize", "grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "linearize", "vjp",
 ):  # fmt: skip
     _refused = answers(getattr(torch.func, _name))(_refuse_transform(f"torch.func.{_name}"))
     PATCHED.append((torch.func, _name, _refused))

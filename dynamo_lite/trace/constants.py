@@ -35,6 +35,8 @@ def stray_tensor(tracer: Tracer, value: Any) -> FakeTensor | None:
 def is_constant(tracer: Tracer, fake: FakeTensor) -> bool:
     """Whether a tensor comes of numbers in the program alone: of no input, size, state, draw or operator of a user's."""
     root: Any = root_of(fake)
+    if fake.meta.requires_grad:
+        return False  # a leaf that gradients would gather in
     if root.node.graph is not tracer.top.graph:
         return False
     own = {entry.placeholder for entry in tracer.state.entries if id(entry.tensor) in tracer.state.made}

@@ -282,7 +282,7 @@ def to_numpy(self: Any, x: Any) -> Any:
 
 
 def mapped(self: Any, x: Any) -> Any:
-    return torch.vmap(lambda row: row.sin())(x)
+    return torch.vmap(lambda row: row.sin(), randomness="same")(x)
 
 
 def unknown_operator(self: Any, x: Any) -> Any:

@@ -1,0 +1,154 @@
+"""PyTorch's functions of functions, captured by our loops, and fast paths of attention: both modes, equal to eager's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+from torch import _higher_order_ops as loops
+from torch import nn
+from torch._higher_order_ops import scan as scan_by_name
+
+import dynamo_lite as dl
+from tests.dynamo_lite.torch_bridge.support import (
+    assert_equals_eager,
+    both_modes,
+    export_both,
+    module,
+    operators,
+)
+
+ROWS = [{0: dl.Dim.DYNAMIC}]
+
+
+def doubled(self: Any, x: Any) -> Any:
+    return loops.while_loop(lambda i, y: i < 3, lambda i, y: (i + 1, y * 2), (torch.tensor(0), x))
+
+
+def summed(self: Any, x: Any) -> Any:
+    return loops.scan(lambda carry, row: (carry + row, carry * row), torch.zeros(4), x, reverse=True)
+
+
+def combined(self: Any, x: Any) -> Any:
+    return loops.associative_scan(lambda a, b: a + b, x, 0, combine_mode="generic")
+
+
+def mapped(self: Any, x: Any) -> Any:
+    return loops.map(lambda row, scale: row * scale, x, self.buf)
+
+
+def batched(self: Any, x: Any) -> Any:
+    return torch.vmap(lambda row, other: {"r": row * 2 + other, "s": row.sum()}, in_dims=(0, None))(
+        x, self.buf
+    )
+
+
+def batched_elsewhere(self: Any, x: Any) -> Any:
+    return torch.func.vmap(lambda column, k: (column * k).cumsum(0), in_dims=1, out_dims=1)(x, x + 1)
+
+
+def batched_with_keywords(self: Any, x: Any) -> Any:
+    return torch.func.vmap(lambda row, *, scale: row * scale)(x, scale=self.buf)
+
+
+@pytest.mark.parametrize(
+    "forward", [doubled, summed, combined, mapped, batched, batched_elsewhere, batched_with_keywords]
+)
+def test_captured_by_our_loops(forward: Any) -> None:
+    model = module(forward)
+    program = export_both(model, (torch.randn(3, 4),), dynamic_shapes=ROWS)
+    for rows in (3, 5):
+        assert_equals_eager(model, program, (torch.randn(rows, 4),))
+
+
+def at_random(self: Any, x: Any) -> Any:
+    return torch.vmap(lambda row: row + torch.rand(4), randomness="different")(x)
+
+
+def in_trees(self: Any, x: Any) -> Any:
+    return torch.vmap(lambda pair: pair[0] + pair[1], in_dims=((0, None),))((x, x[0]))
+
+
+@both_modes
+@pytest.mark.parametrize("forward", [at_random, in_trees])
+def test_other_batching_is_refused_by_name(forward: Any, strict: bool) -> None:
+    with pytest.raises(dl.UnsupportedError, match=r"function-transform\] torch.vmap with in_dims"):
+        dl.export(module(forward), (torch.randn(3, 4),), strict=strict)
+
+
+def by_name(self: Any, x: Any) -> Any:
+    return scan_by_name(lambda carry, row: (carry + row, carry * row), torch.zeros(4), x)
+
+
+def test_a_loop_imported_by_name() -> None:
+    model, args = module(by_name), (torch.randn(3, 4),)
+    assert_equals_eager(model, dl.export(model, args, strict=True), args)
+    with pytest.raises(dl.UnsupportedError, match=r"loop-looked-up\] torch._higher_order_ops.scan"):
+        dl.export(model, args, strict=False)
+
+
+# --- attention where no gradient is wanted
+
+
+def attended(self: Any, x: Any, hidden: Any, causal: Any) -> Any:
+    with torch.inference_mode():
+        both = self.attention(x, x, x, key_padding_mask=hidden, attn_mask=causal, average_attn_weights=False)
+        padded = self.attention(x, x, x, key_padding_mask=hidden, need_weights=False)
+        return *both, *padded, *self.attention(x, x, x)
+
+
+def encoded(self: Any, x: Any, hidden: Any, causal: Any) -> Any:
+    with torch.no_grad():
+        return (
+            self.encoder(x, mask=causal, src_key_padding_mask=hidden, is_causal=False),
+            self.encoder(x, mask=causal, is_causal=False),
+            self.encoder(x, src_key_padding_mask=hidden),
+        )
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    ("forward", "name"),
+    [(attended, "_native_multi_head_attention"), (encoded, "_transformer_encoder_layer_fwd")],
+)
+def test_fast_paths_with_masks(forward: Any, name: str) -> None:
+    layer = nn.TransformerEncoderLayer(8, 2, 16, batch_first=True)
+    model = module(
+        forward,
+        attention=nn.MultiheadAttention(8, 2, batch_first=True),
+        encoder=nn.TransformerEncoder(layer, 2, enable_nested_tensor=False),
+    ).eval()
+
+    def given(batch: int, length: int) -> tuple[Any, ...]:
+        hidden = torch.arange(length) >= torch.arange(length, length - batch, -1)[:, None]
+        return torch.randn(batch, length, 8), hidden, torch.triu(torch.ones(length, length), 1).bool()
+
+    free = {0: dl.Dim.DYNAMIC, 1: dl.Dim.DYNAMIC}
+    program = export_both(model, given(3, 5), dynamic_shapes=[free, free, free])
+    assert f"aten.{name}.default" in operators(program)
+    for sizes in ((3, 5), (2, 7)):
+        assert_equals_eager(model, program, given(*sizes))
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_padding_that_eager_packs() -> None:
+    """As under PyTorch's exporter, an encoder does not pack padded rows (whether it may depends on the mask): they are not zeroed."""
+    layer = nn.TransformerEncoderLayer(8, 2, 16, batch_first=True)
+    model = nn.TransformerEncoder(layer, 2).eval().requires_grad_(False)
+    x, hidden = torch.randn(2, 5, 8), torch.tensor([[False] * 5, [False] * 3 + [True] * 2])
+    program = export_both(model, (x,), {"src_key_padding_mask": hidden})
+    given = program.module()(x, src_key_padding_mask=hidden, mask=None, is_causal=None)
+    expected = model(x, src_key_padding_mask=hidden)
+    assert torch.allclose(given[~hidden], expected[~hidden], atol=1e-5)
+    assert not expected[hidden].any() and given[hidden].any()
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_packing_that_is_asked_for_is_refused_by_name() -> None:
+    layer = nn.TransformerEncoderLayer(8, 2, 16, batch_first=True)
+    model = nn.TransformerEncoder(layer, 2, mask_check=False).eval().requires_grad_(False)
+    args = torch.randn(2, 5, 8), None, torch.zeros(2, 5, dtype=torch.bool)
+    for strict in (True, False):
+        with pytest.raises(dl.UnsupportedError, match="_nested_tensor_from_mask"):
+            dl.export(model, args, strict=strict)
