@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from dynamo_lite.lowering import modes
 from dynamo_lite.trace.errors import GRADIENT_WRITTEN
 from fx_ir import functionalize
+from fx_ir.functionalize import Alias
 from fx_ir.meta import TensorMeta
 from fx_ir.node import Node
 from fx_ir.ops.autograd import OPAQUE
@@ -32,12 +33,13 @@ WITHOUT_GRADIENTS: Final = (
 class Gradients:
     """Which nodes of one capture may carry gradients when the program runs."""
 
-    __slots__ = ("_carries", "_enabled", "_hidden_write", "_shown", "_tracer")
+    __slots__ = ("_carries", "_cut", "_enabled", "_hidden_write", "_shown", "_tracer")
 
     def __init__(self, tracer: Tracer) -> None:
         self._tracer = tracer
         self._enabled = tracer.library.autograd and modes.grad_enabled()
         self._carries: dict[Node, bool] = {}
+        self._cut: set[Alias] = set()  # views of what gradients pass that the model made with gradients off
         self._shown: dict[Node, Node] = {}
         self._hidden_write = False  # with gradients off, to what autograd would not see written
 
@@ -108,6 +110,16 @@ class Gradients:
             if entry.placeholder is node:
                 return entry.kind == "parameter" or entry.fake.meta.requires_grad
         return True
+
+    def note_view(self, alias: Alias | None, severed: bool) -> None:
+        """Remembers a view that has no history though what it shows has one."""
+        if severed and alias is not None:
+            self._cut.add(alias)
+
+    def check_view(self, alias: Alias) -> None:
+        """Raises ``gradient-written`` where a view made with gradients off would be made anew, after a write to its memory."""
+        if alias in self._cut:
+            raise GRADIENT_WRITTEN(name="a view made with gradients off", location=self._tracer.locate())
 
     def check_write(self, fake: FakeTensor) -> None:
         """Raises what PyTorch raises for a write to a leaf that requires grad.

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, cast
 from dynamo_lite import dispatch
 from dynamo_lite.fake import FakeTensor
 from dynamo_lite.lowering import modes
+from dynamo_lite.trace import overlap
 from dynamo_lite.trace.calls import ModuleCalls
 from dynamo_lite.trace.definitions import Definitions
 from dynamo_lite.trace.errors import IN_PLACE_RESIZES, IN_PLACE_VIEW, WRITE_THROUGH_EXPAND
@@ -246,12 +247,13 @@ class Tracer:
         node = self.level.graph.call_function(op, short, keywords, meta=self.node_meta(recorded))
         if self._fresh:
             self._define_fresh(result, node)
-        if not modes.grad_enabled() and type(result) is TensorMeta:
-            node = self.gradients.sever(op, node)
         if type(result) is TensorMeta:
+            made = node if modes.grad_enabled() else self.gradients.sever(op, node)
             if op.view is None:
-                return self._fake_class(self, result, node)
-            return self.value(result, node, self._alias(op, result, parents, metas, args, kwargs, None))
+                return self._fake_class(self, result, made)
+            alias = self._alias(op, result, parents, metas, args, kwargs, None)
+            self.gradients.note_view(alias, made is not node)
+            return self.value(result, made, alias)
         return self._wrap(op, result, node, parents, metas, args, kwargs)
 
     def _operand(self, arg: Any, parents: list[FakeTensor]) -> tuple[Any, Any]:
@@ -316,10 +318,10 @@ class Tracer:
                 outputs.append(meta)
                 continue
             part = self.level.graph.call_function(getitem, (node, index), meta=self.node_meta(meta))
-            if not modes.grad_enabled():
-                part = self.gradients.sever(op, part)
+            made = part if modes.grad_enabled() else self.gradients.sever(op, part)
             alias = None if op.view is None else self._alias(op, meta, parents, metas, args, kwargs, index)
-            outputs.append(self.value(meta, part, alias))
+            self.gradients.note_view(alias, made is not part)
+            outputs.append(self.value(meta, made, alias))
         return tuple(outputs) if isinstance(result, tuple) else outputs
 
     def apply(self, qualified: str, *args: Any, **kwargs: Any) -> Any:
@@ -335,6 +337,7 @@ class Tracer:
         assert functional is not None
         held = self.fake_of(target)
         viewed = held.viewed
+        overlap.check(self, op, held, args[1:], kwargs)
         result = self.call(functional, args, kwargs)
         if functional.view is not None and functional.maybe_view is None:
             self._become_view(op, held, result, viewed)
@@ -385,7 +388,7 @@ class Tracer:
     def regenerate(self, alias: Alias) -> Node:
         """Records a view anew on its parent's present value."""
         parent = alias.parent
-        assert isinstance(parent, object)
+        self.gradients.check_view(alias)
         made = self._call_on(alias.operator, parent, alias.args, alias.kwargs)
         picked = made if alias.index is None else made[alias.index]
         node: Node = picked.node
@@ -395,6 +398,7 @@ class Tracer:
         """Records the parent's value with ``new`` written through the view."""
         view = alias.operator.view
         assert view is not None
+        self.gradients.check_view(alias)
         if view.scatter is refuse_write and alias is not self._written:
             raise WRITE_THROUGH_EXPAND(op=alias.operator.name, location=self.locate())
         detached = self._detached(alias.parent)

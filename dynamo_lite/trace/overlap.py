@@ -1,0 +1,173 @@
+"""An operator in place must not read, through another view, what it writes: its result would depend on the order of its steps.
+
+Which elements two views share is asked of the NumPy kernels, over the elements' numbers. With dynamic sizes views are told apart by
+how they were taken alone.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+import numpy as np
+
+from dynamo_lite.fake import FakeTensor
+from dynamo_lite.trace.write_errors import READS_WRITTEN
+from fx_ir import functionalize
+from fx_ir.functionalize import Alias
+from fx_ir.ops.registry import Operator
+from solver.sym import SymNumber
+
+if TYPE_CHECKING:
+    from dynamo_lite.trace.tracer import Tracer
+
+Relation = Literal["same", "apart", "shares", "may share"]
+
+# They read and write an element at several steps: even the very tensor that is written must not be read.
+_BY_PARTS: Final = frozenset(
+    {
+        "addmm_", "addbmm_", "baddbmm_", "addmv_", "addr_", "index_add_", "index_copy_", "index_reduce_", "index_put_",
+        "scatter_", "scatter_add_", "scatter_reduce_", "masked_scatter_", "cumsum_", "cumprod_",
+    }
+)  # fmt: skip
+_LARGEST: Final = 1 << 24  # elements that are numbered one by one
+
+
+def check(
+    tracer: Tracer, op: Operator, written: FakeTensor, args: Iterable[Any], kwargs: Mapping[str, Any]
+) -> None:
+    """Raises ``reads-what-it-writes`` where an operand shares elements with ``written``, unless both are the same whole."""
+    settled = False
+    for operand in _tensors(tracer, (*args, *kwargs.values())):
+        if operand is written:
+            relation: Relation = "same"
+        elif operand.view_of is None and written.view_of is None:
+            continue
+        else:
+            settled = settled or functionalize.settle(written) or True
+            if functionalize.root_of(operand) is not functionalize.root_of(written):
+                continue
+            relation = relate(written, operand)
+        if relation == "apart" or (relation == "same" and op.name not in _BY_PARTS):
+            continue
+        problem = "may share" if relation == "may share" else "shares"
+        raise READS_WRITTEN(op=op.name, problem=problem, location=tracer.locate())
+
+
+def _tensors(tracer: Tracer, values: Iterable[Any]) -> Iterator[FakeTensor]:
+    for value in values:
+        if issubclass(type(value), FakeTensor):
+            yield value
+        elif type(value) in (list, tuple):
+            yield from _tensors(tracer, value)
+        elif tracer.library.is_tensor(value):
+            yield tracer.fake_of(value)
+
+
+def relate(first: Any, second: Any) -> Relation:
+    """How the elements of two tensors of one storage lie to each other."""
+    one, other = _chain(first), _chain(second)
+    if len(one) == len(other) and all(map(_same_step, one, other)):
+        return "same"
+    if _told_apart(one, other):
+        return "apart"
+    root = functionalize.root_of(first).meta  # type: ignore[attr-defined]
+    try:
+        ours, theirs = _numbered(root.shape, one), _numbered(root.shape, other)
+    except _Unknown:
+        return "may share"
+    if ours.shape == theirs.shape and bool((ours == theirs).all()):
+        return "same"
+    return "shares" if np.intersect1d(ours, theirs).size else "apart"
+
+
+def _chain(value: Any) -> list[Alias]:
+    """The views from the root to a tensor; those of everything as it is (``detach``) left out."""
+    steps: list[Alias] = []
+    while value.view_of is not None:
+        steps.append(value.view_of)
+        value = value.view_of.parent
+    return [step for step in reversed(steps) if step.operator.name not in ("alias", "detach")]
+
+
+def _same(first: Any, second: Any) -> bool:
+    if isinstance(first, SymNumber) and isinstance(second, SymNumber):
+        return first.expr is second.expr
+    if isinstance(first, (list, tuple)):
+        return type(first) is type(second) and len(first) == len(second) and all(map(_same, first, second))
+    return first is second or (type(first) is type(second) and type(first) in (int, str) and first == second)
+
+
+def _same_step(first: Alias, second: Alias) -> bool:
+    return (
+        first.operator is second.operator
+        and first.index == second.index
+        and _same(tuple(first.args), tuple(second.args))
+        and first.kwargs.keys() == second.kwargs.keys()
+        and all(_same(first.kwargs[name], second.kwargs[name]) for name in first.kwargs)
+    )
+
+
+def _told_apart(one: list[Alias], other: list[Alias]) -> bool:
+    """Whether the first step in which two chains differ takes different parts of one dimension."""
+    for first, second in zip(one, other, strict=False):
+        if _same_step(first, second):
+            continue
+        if first.index is not None and first.operator is second.operator:
+            given = _same(tuple(first.args), tuple(second.args))
+            return given and first.index != second.index
+        spans = _span(first), _span(second)
+        if None in spans or first.args[0] != second.args[0]:
+            return False
+        ordered = sorted(span for span in spans if span is not None)
+        return all(before[1] <= after[0] for before, after in pairwise(ordered))
+    return False
+
+
+def _span(step: Alias) -> tuple[int, float] | None:
+    """The places along its dimension that a view takes, where that is known of all sizes."""
+    name, args = step.operator.name, step.args
+    start: Any
+    end: Any
+    if name == "select":
+        start = args[1]
+        end = start + 1 if type(start) is int else None
+    elif name == "slice":
+        start = 0 if args[1] is None else args[1]
+        end = math.inf if args[2] is None or (type(args[2]) is int and args[2] > 1 << 60) else args[2]
+    else:
+        return None
+    if type(args[0]) is not int or type(start) is not int or type(end) not in (int, float):
+        return None
+    return (start, end) if start >= 0 and end >= 0 else None
+
+
+class _Unknown(Exception):
+    """Elements cannot be numbered: sizes are dynamic, or a view looks at them as something else."""
+
+
+def _numbered(shape: tuple[Any, ...], chain: list[Alias]) -> Any:
+    if any(type(size) is not int for size in shape) or np.prod(shape, dtype=np.int64) > _LARGEST:
+        raise _Unknown
+    view: Any = np.arange(int(np.prod(shape, dtype=np.int64)), dtype=np.int32).reshape(shape)
+    for step in chain:
+        args = [_plain(arg) for arg in step.args]
+        kernel = step.operator.kernel
+        if kernel is None or step.operator.name.startswith("view_as_") or "dtype" in step.operator.overload:
+            raise _Unknown
+        view = kernel(view, *args, **{name: _plain(arg) for name, arg in step.kwargs.items()})
+        if step.index is not None:
+            view = view[step.index]
+    return view
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, SymNumber):
+        raise _Unknown
+    if isinstance(value, FakeTensor):  # for its shape alone
+        if any(type(size) is not int for size in value.meta.shape):
+            raise _Unknown
+        return np.empty(value.meta.shape, dtype=np.int8)
+    return [_plain(item) for item in value] if type(value) in (list, tuple) else value
