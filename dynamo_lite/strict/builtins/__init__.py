@@ -5,10 +5,21 @@ from dynamo_lite.strict.builtins import (
     callbacks,
     classes,
     functions,
+    iterables,
     methods,
     namespaces,
     objects,
     typeparams,
 )
 
-__all__ = ["abstract", "callbacks", "classes", "functions", "methods", "namespaces", "objects", "typeparams"]
+__all__ = [
+    "abstract",
+    "callbacks",
+    "classes",
+    "functions",
+    "iterables",
+    "methods",
+    "namespaces",
+    "objects",
+    "typeparams",
+]

@@ -20,6 +20,7 @@ from collections.abc import Callable
 from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any, Final
 
+from dynamo_lite.strict.builtins.iterables import FIRST, NONE, OTHERS, SECOND, items_too, with_iterables
 from dynamo_lite.strict.builtins.registry import replaces_directly, replaces_method_directly
 from dynamo_lite.strict.machine.calls import CALLERS, Kwargs, Replacement, native
 from dynamo_lite.strict.machine.current import current_machine
@@ -67,37 +68,47 @@ def needs_callback(frame: Frame, fn: Any) -> bool:
     return slot(frame, kind, "__call__") is not None
 
 
-def _wrapping(fn: Any, position: int, keyword: str | None = None) -> Replacement:
-    """The same call with the callback at ``position`` (or given as ``keyword``) replaced by a stand-in."""
+def _wrapping(fn: Any, position: int, keyword: str | None = None, iterables: slice = NONE) -> Replacement:
+    """The same call with a stand-in for the callback at ``position`` (or given as ``keyword``), and for what is iterated over."""
 
     def replacement(frame: Frame, args: tuple[Any, ...], kwargs: Kwargs) -> Frame | None:
         if len(args) > position and needs_callback(frame, args[position]):
             args = (*args[:position], Callback(args[position]), *args[position + 1 :])
         elif keyword is not None and kwargs and keyword in kwargs and needs_callback(frame, kwargs[keyword]):
             kwargs = {**kwargs, keyword: Callback(kwargs[keyword])}
+        args, kwargs = with_iterables(frame, args, kwargs, iterables)
         return native(frame, fn, args, kwargs)
 
     return replacement
 
 
-# class or function → where its callback is
-_CALLBACKS: Final[tuple[tuple[Any, int, str | None], ...]] = (
-    (map, 0, None),
-    (filter, 0, None),
-    (itertools.accumulate, 1, "func"),
-    (itertools.groupby, 1, "key"),
-    (itertools.starmap, 0, None),
-    (itertools.takewhile, 0, None),
-    (itertools.dropwhile, 0, None),
-    (itertools.filterfalse, 0, None),
-    (functools.cmp_to_key, 0, "mycmp"),
-    (bisect.bisect_left, 9, "key"),
-    (bisect.bisect_right, 9, "key"),
-    (bisect.insort_left, 9, "key"),
-    (bisect.insort_right, 9, "key"),
+# class or function → where its callback is, and what it iterates over
+_CALLBACKS: Final[tuple[tuple[Any, int, str | None, slice], ...]] = (
+    (map, 0, None, OTHERS),
+    (filter, 0, None, SECOND),
+    (itertools.accumulate, 1, "func", FIRST),
+    (itertools.groupby, 1, "key", FIRST),
+    (itertools.takewhile, 0, None, SECOND),
+    (itertools.dropwhile, 0, None, SECOND),
+    (itertools.filterfalse, 0, None, SECOND),
+    (functools.cmp_to_key, 0, "mycmp", NONE),
+    (bisect.bisect_left, 9, "key", NONE),
+    (bisect.bisect_right, 9, "key", NONE),
+    (bisect.insort_left, 9, "key", NONE),
+    (bisect.insort_right, 9, "key", NONE),
 )
-for _fn, _position, _keyword in _CALLBACKS:
-    replaces_directly(_fn)(_wrapping(_fn, _position, _keyword))
+for _fn, _position, _keyword, _where in _CALLBACKS:
+    replaces_directly(_fn)(_wrapping(_fn, _position, _keyword, _where))
+
+
+@replaces_directly(itertools.starmap)
+def starmap(frame: Frame, args: tuple[Any, ...], kwargs: Kwargs) -> Frame | None:
+    if len(args) == 2:
+        fn, items = args
+        args = Callback(fn) if needs_callback(frame, fn) else fn, items_too(frame, items)
+    return native(frame, itertools.starmap, args, kwargs)
+
+
 for _name in ("sub", "subn"):
     replaces_method_directly(re.Pattern, _name)(_wrapping(getattr(re.Pattern, _name), 1, "repl"))
 replaces_method_directly(contextvars.Context, "run")(_wrapping(contextvars.Context.run, 1))

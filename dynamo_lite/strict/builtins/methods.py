@@ -13,7 +13,14 @@ from dynamo_lite.strict.machine.calls import CALLERS, Kwargs, native
 from dynamo_lite.strict.machine.drivers import code_behind, suspended
 from dynamo_lite.strict.machine.frame import Frame, GeneratorFrame
 from dynamo_lite.strict.machine.generators import NO_DEFAULT, _over, delegate_of, resume_next, throw_first
-from dynamo_lite.strict.machine.iteration import SEQUENCE_ITERATOR, SequenceProxy, _itself, collect
+from dynamo_lite.strict.machine.iteration import (
+    SEQUENCE_ITERATOR,
+    SequenceProxy,
+    _itself,
+    collect,
+    extend,
+    iterates_in_python,
+)
 from dynamo_lite.strict.machine.routine import Routine, call, start
 from dynamo_lite.strict.machine.slots import mro_of
 from dynamo_lite.strict.machine.view import view_of
@@ -68,15 +75,14 @@ def list_sort(frame: Frame, items: list[Any], /, *, key: Any = None, reverse: An
 
 
 def _needs_collecting(frame: Frame, *args: Any, **kwargs: Any) -> bool:
-    return len(args) == 2 and suspended(args[1]) is not None
+    return len(args) == 2 and (suspended(args[1]) is not None or iterates_in_python(frame, args[1]))
 
 
 @replaces_method(list, "extend", needed=_needs_collecting)
 def list_extend(frame: Frame, items: list[Any], iterable: Any, /) -> Routine:
-    found = yield from collect(frame, iterable)
     if frame.policy is not None:
         frame.policy.before_write("content", items, None)
-    items.extend(found)
+    yield from extend(frame, items, iterable)
 
 
 @replaces_method(str, "join", needed=_needs_collecting)

@@ -43,7 +43,8 @@ def _send(frame: Frame, stack: list[Any], target: int, keep: bool) -> Frame | No
             return start(frame, _send_slowly(request, value), _deliver_sent, (target, keep))
         if method is None:
             try:
-                item = type(receiver).__next__(receiver)
+                step = type(receiver).__next__
+                item = step(receiver) if frame.policy is None else frame.policy.operate(step, receiver)
             except StopIteration as stop:
                 result = stop.value
             else:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import sys
 from operator import getitem
 from types import GeneratorType
 from typing import Any, Final
@@ -44,7 +45,7 @@ def get_iter_of(frame: Frame, obj: Any) -> Frame | None:
         frame.stack.append(policy.iterate(obj))
         return None
     if not iterates_in_python(frame, obj):
-        frame.stack.append(iter(obj))
+        frame.stack.append(iter(obj) if policy is None else policy.operate(iter, obj))
         return None
     return start(frame, get_iterator(frame, obj))
 
@@ -141,7 +142,7 @@ def step(frame: Frame, iterator: Any) -> Routine:
 
 
 def length_hint(frame: Frame, obj: Any) -> Routine:
-    """Asks for the length as ``list`` does before it iterates: for its effects alone."""
+    """Asks for the length as ``list`` does before it iterates: for its effects and errors alone (PyObject_LengthHint)."""
     kind = type(obj)
     for name in ("__len__", "__length_hint__"):
         if lookup(kind, name) is not MISSING:
@@ -151,10 +152,18 @@ def length_hint(frame: Frame, obj: Any) -> Routine:
             try:
                 hint = yield from bound_call(frame, method, obj, ())
                 if name == "__len__":
-                    operator.index(hint)
-                return
+                    hint = operator.index(hint)
             except TypeError:
                 continue
+            if hint is NotImplemented:
+                return
+            if not isinstance(hint, int):
+                raise TypeError(f"__length_hint__ must be an integer, not {type(hint).__name__}")
+            if hint < 0:
+                raise ValueError(f"{name}() should return >= 0")
+            if hint > sys.maxsize:
+                raise OverflowError("cannot fit 'int' into an index-sized integer")
+            return
 
 
 def collect(frame: Frame, obj: Any) -> Routine:
@@ -178,6 +187,24 @@ def collect(frame: Frame, obj: Any) -> Routine:
         if item is END:
             return items
         items.append(item)
+
+
+def fill(frame: Frame, target: set[Any], iterable: Any) -> Routine:
+    """Adds what iterating gives to a set, each item before the next is asked for."""
+    iterator = yield from get_iterator(frame, iterable)
+    while (item := (yield from step(frame, iterator))) is not END:
+        target.add(item)
+
+
+def extend(frame: Frame, items: list[Any], iterable: Any) -> Routine:
+    """``items += iterable``, item by item, as C does: what came before an exception stays."""
+    iterator = yield from get_iterator(frame, iterable)
+    yield from length_hint(frame, iterable)
+    while True:
+        item = yield from step(frame, iterator)
+        if item is END:
+            return items
+        list.append(items, item)
 
 
 # --- instructions
@@ -206,6 +233,9 @@ def for_iter(frame: Frame, stack: list[Any], target: int) -> Frame | None:
             return start(frame, _next_or_end(frame, method, iterator), _deliver_next, target)
         if kind is SEQUENCE_ITERATOR:
             return start(frame, step(frame, iterator), _deliver_next, target)
+        if frame.policy is not None:
+            _for_watched(frame, stack, target)
+            return None
     item = next(iterator, END)
     if item is END:
         stack.pop()
@@ -213,6 +243,17 @@ def for_iter(frame: Frame, stack: list[Any], target: int) -> Frame | None:
     else:
         stack.append(item)
     return None
+
+
+def _for_watched(frame: Frame, stack: list[Any], target: int) -> None:
+    """A step of an iterator of C code that may hold objects of the program: ``zip``, ``chain``."""
+    assert frame.policy is not None
+    item = frame.policy.operate(next, stack[-1], END)
+    if item is END:
+        stack.pop()
+        frame.it.__setstate__(target)
+    else:
+        stack.append(item)
 
 
 NATIVE_ITERATORS: Final = frozenset(

@@ -14,6 +14,7 @@ from typing import Any, Final
 from dynamo_lite.strict.decode.instructions import BINARY_OPERATORS, COMPARE_OPERATORS
 from dynamo_lite.strict.machine.calls import bind, invoke
 from dynamo_lite.strict.machine.frame import Frame
+from dynamo_lite.strict.machine.iteration import extend, iterates_in_python
 from dynamo_lite.strict.machine.routine import Routine, call, start
 from dynamo_lite.strict.machine.slots import MISSING, NATIVE, lookup, mro_of, slot
 from dynamo_lite.strict.machine.special import bound_call
@@ -71,6 +72,8 @@ def binary(frame: Frame, symbol: str, left: Any, right: Any) -> Frame | None:
     other_method = slot(frame, other, reflected)
     own = None if in_place is None else slot(frame, kind, in_place)
     if method is None and other_method is None and own is None:
+        if symbol == "+=" and kind is list and iterates_in_python(frame, right):
+            return start(frame, extend(frame, left, right))
         frame.stack.append(
             _NATIVE[symbol](left, right)
             if frame.policy is None
