@@ -10,12 +10,14 @@ from typing import Any, Final
 
 from dynamo_lite import dispatch
 from dynamo_lite.library import TensorLibrary
+from dynamo_lite.lowering.access import is_tensor, meta_of
 from dynamo_lite.trace.loop_functions import apply_higher_order
 from dynamo_lite.ways_out import check
 from fx_ir.errors import NO_SUCH_CALL, PART_ALONE, PART_INPUTS, PART_REPLACED, TRAINING_FIXED
 from fx_ir.graph import GraphModule
 from fx_ir.hierarchy import Hierarchy, Region, derive_size, is_tensor_node
 from fx_ir.higher_order import HigherOrderOperator
+from fx_ir.meta import TensorMeta
 from fx_ir.node import Node, map_nodes
 from fx_ir.number_ops import NUMBER_OPS
 from fx_ir.ops.registry import OPS, Operator
@@ -156,16 +158,40 @@ class Run:
         if spec != kept.in_spec:
             raise PART_INPUTS(name=self.region.label, expected=str(kept.in_spec), given=str(spec))
         nodes = self.program.calls.nodes
-        self._bind(
-            (nodes[arg.name], leaf)
-            for arg, leaf in zip(kept.inputs, leaves, strict=True)
-            if arg.name in nodes
-        )
+        for arg, leaf in zip(kept.inputs, leaves, strict=True):
+            if isinstance(arg, ConstantArgument):
+                if self.alone and not (type(leaf) is type(arg.value) and leaf == arg.value):
+                    raise PART_INPUTS(name=self.region.label, expected=repr(arg.value), given=repr(leaf))
+                continue
+            node = nodes.get(arg.name)
+            if node is None:
+                continue
+            before = self.values.get(node)
+            if self.alone and node in self.given and self.library.bare(before) is not self.library.bare(leaf):
+                raise PART_INPUTS(
+                    name=self.region.label, expected="one and the same object twice", given="two objects"
+                )
+            self._bind([(node, leaf)])
 
     def _bind(self, pairs: Any) -> None:
         for node, value in pairs:
+            if self.alone:
+                self._check_kind(node, value)
             self.values[node] = value
             self.given.append(node)
+
+    def _check_kind(self, node: Node, value: Any) -> None:
+        """A tensor of the dtype and of the fixed sizes for which the program was made."""
+        held = node.meta.get("val")
+        if not isinstance(held, TensorMeta):
+            return
+        given = meta_of(value) if is_tensor(value) else None
+        same = given is not None and given.dtype is held.dtype and len(given.shape) == len(held.shape)
+        if not same or any(
+            type(size) is int and size != other for size, other in zip(held.shape, given.shape, strict=True)
+        ):
+            shown = type(value).__name__ if given is None else str(given)
+            raise PART_INPUTS(name=self.region.label, expected=str(held), given=shown)
 
     def value(self, node: Node) -> Any:
         """A value from outside the region: state, an argument, what the module around passed, or a size derived from arguments."""

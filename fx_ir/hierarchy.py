@@ -130,7 +130,9 @@ def _regions(graph: Graph) -> Region:
         if _reads_size(node):
             home[node] = _place(node, running, home)
             continue
-        stack = [entry for entry in node.meta.get("nn_module_stack") or () if entry[0]]
+        # A branch graph is fetched where it is used.
+        placed = next(iter(node.users), node) if node.op == "get_attr" else node
+        stack = [entry for entry in placed.meta.get("nn_module_stack") or () if entry[0]]
         shared = 0
         while shared < min(len(stack), len(running) - 1) and running[shared + 1].label == stack[shared][0]:
             shared += 1
@@ -176,7 +178,7 @@ def _inputs(region: Region, state: dict[Node, str], nodes: dict[str, Node]) -> s
         else:
             computed.add(step)
             used |= dict.fromkeys(node for node in nodes_in((step.args, step.kwargs)) if node not in state)
-    for node in _named(region.signature, nodes, "inputs"):
+    for node in [*_named(region.signature, nodes, "inputs"), *_named(region.signature, nodes, "outputs")]:
         if node not in state:
             used[node] = None
     region.inputs = [node for node in used if node not in computed]

@@ -329,3 +329,70 @@ def test_exported_again_with_updates(strict: bool) -> None:
     assert same_graph(first.graph_module, again.graph_module) == []
     assert first.graph_signature == again.graph_signature
     agree(again, copy.deepcopy(model), [(x,)])
+
+
+@both_modes
+def test_parts_hold_what_was_burned_in(strict: bool) -> None:
+    """M34: a part that is called alone with another constant, another size or two objects for one is refused."""
+
+    class Pair(nn.Module):
+        def forward(self, a: Any, b: Any, k: int) -> Any:
+            return torch.maximum(a, b) * k * a.shape[0]
+
+    class Holder(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.m = Pair()
+
+        def forward(self, x: Any) -> Any:
+            return self.m(x, x, 2)
+
+    x = numbers(2, 4)
+    back = dl.unflatten(dl.export(Holder(), (x,), strict=strict, preserve_module_call_signature=("m",)))
+    assert arrays(back.m(x, x, 2)) == arrays(Pair()(x, x, 2))
+    y = numbers(3, 4)
+    for args in ((x, x + 1, 2), (x, x, 3), (x, x, 2.0), (y, y, 2), (x.double(), x.double(), 2)):
+        with pytest.raises(dl.InputError, match="m takes"):
+            back.m(*args)
+
+
+@both_modes
+def test_loops_lie_in_their_module(strict: bool) -> None:
+    """M17, M34: control flow after other operators of the same call."""
+
+    class Loops(nn.Module):
+        def forward(self, x: Any) -> Any:
+            y = dl.cond(x.sum() > 0, lambda a: a * 2, lambda a: a - 1, (x * 2,))
+            return dl.scan(lambda c, r: (c + r, c * r), torch.zeros(4), y + 1)[1]
+
+    model, x = nn.Sequential(Loops(), nn.Linear(4, 4)), numbers(2, 4)
+    program = dl.export(model, (x,), strict=strict)
+    for back in (dl.unflatten(program), dl.unflatten(program.run_decompositions())):
+        assert arrays(back(x)) == arrays(model(x))
+        assert arrays(back.get_submodule("0")(x)) == arrays(model[0](x))
+
+
+@both_modes
+def test_sizes_that_are_returned(strict: bool) -> None:
+    """M34: a kept module may return a size of a tensor that it uses for nothing else."""
+
+    class Sized(nn.Module):
+        def forward(self, x: Any) -> Any:
+            return x, x.shape[0]
+
+    class Holder(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.m = Sized()
+
+        def forward(self, x: Any) -> Any:
+            y, n = self.m(x + 1)
+            return y.relu() * n, n
+
+    model, x = Holder(), numbers(2, 4)
+    shapes = {"x": {0: Dim("b", min=1, max=9)}}
+    kept = dl.export(model, (x,), dynamic_shapes=shapes, strict=strict, preserve_module_call_signature=("m",))
+    back = dl.unflatten(kept)
+    for given in (x, numbers(5, 4)):
+        assert arrays(back(given)) == arrays(model(given))
+        assert arrays(back.m(given)) == arrays(model.m(given))
