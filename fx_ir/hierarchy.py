@@ -196,7 +196,7 @@ def _outputs(region: Region, outside: set[Node], nodes: dict[str, Node]) -> None
     for step, need in zip(region.steps, needs, strict=True):
         if isinstance(step, Region):
             elsewhere = {node for node, count in counts.items() if count > (node in need)}
-            _outputs(step, outside | elsewhere, nodes)
+            _outputs(step, outside | elsewhere | own, nodes)
             region.outputs += [node for node in step.outputs if node in outside]
         elif step in outside:
             region.outputs.append(step)

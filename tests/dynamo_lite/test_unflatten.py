@@ -396,3 +396,35 @@ def test_sizes_that_are_returned(strict: bool) -> None:
     for given in (x, numbers(5, 4)):
         assert arrays(back(given)) == arrays(model(given))
         assert arrays(back.m(given)) == arrays(model.m(given))
+
+
+@both_modes
+def test_results_that_a_module_inside_computes(strict: bool) -> None:
+    """M34: what a kept module returns comes from a module inside it, and nothing else uses it."""
+
+    class Inside(nn.Module):
+        def forward(self, x: Any) -> Any:
+            y = x * 2
+            return y, y + 1
+
+    class Kept(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.inner = Inside()
+
+        def forward(self, x: Any) -> Any:
+            a, b = self.inner(x)
+            return a, b
+
+    class Holder(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.m = Kept()
+
+        def forward(self, x: Any) -> Any:
+            return self.m(x)[1] * 3
+
+    model, x = Holder(), numbers(2, 4)
+    back = dl.unflatten(dl.export(model, (x,), strict=strict, preserve_module_call_signature=("m",)))
+    assert arrays(back(x)) == arrays(model(x))
+    assert arrays(back.m(x)) == arrays(model.m(x))
