@@ -14,6 +14,7 @@ from fx_ir.ops import (
     conv,
     convert,
     creation,
+    frames,
     grid_sample,
     grids,
     indexing,
@@ -27,6 +28,7 @@ from fx_ir.ops import (
     padding,
     permute,
     pool,
+    quantiles,
     random,
     ranges,
     recurrent,
@@ -59,7 +61,7 @@ from fx_ir.ops.registry import (
 FAMILIES = (
     binary, unary, ternary, activation, reduction, statistics, matmul, norm, batch_norm, attention, conv, pool, padding,
     resample, recurrent, loss, reshape, views, permute, inplace_views, splits, convert, creation, ranges, joining, grids, indexing,
-    scatter, sorting, spectral, composite, random, transformer, grid_sample, noise, linalg, sym,
+    scatter, sorting, spectral, composite, random, transformer, grid_sample, noise, linalg, quantiles, frames, sym,
     autograd,
 )  # fmt: skip
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from fx_ir.dtypes import CPU, Device, DType, get_default_dtype
+from fx_ir.dtypes import CPU, Device, DType, get_default_dtype, result_type
 from fx_ir.meta import Size, TensorMeta
-from fx_ir.ops.arrays import Array, as_array
+from fx_ir.ops.arrays import Array, as_array, pair
 from fx_ir.ops.batch_norm import fake_group_norm, group_norm
 from fx_ir.ops.indexing import fake_index, index
 from fx_ir.ops.joining import cat, fake_cat, fake_flip, flip
@@ -114,6 +114,58 @@ def _cosine_loss(
     return reduce_loss(as_array(loss), reduction, input1.dtype)
 
 
+def _fake_poisson(
+    input: TensorMeta, target: TensorMeta, log_input: bool, full: bool, eps: float, reduction: int
+) -> TensorMeta:
+    return fake_reduced(elementwise(result_type(input, target), input, target), reduction)
+
+
+def _poisson(input: Array, target: Array, log_input: bool, full: bool, eps: float, reduction: int) -> Array:
+    """Minus the log-likelihood of a Poisson distribution; ``full`` adds Stirling's term where the target is above 1."""
+    a, b = pair(input, target)
+    loss = np.exp(a) - b * a if log_input else a - b * np.log(a + eps)
+    if full:
+        loss = loss + np.where(b > 1, b * np.log(b) - b + 0.5 * np.log(2 * np.pi * b), 0)
+    return reduce_loss(as_array(loss), reduction, a.dtype)
+
+
+def _fake_multi_margin(
+    self: TensorMeta,
+    target: TensorMeta,
+    p: Any = 1,
+    margin: Any = 1,
+    weight: TensorMeta | None = None,
+    reduction: int = MEAN,
+) -> TensorMeta:
+    if self.ndim not in (1, 2):
+        raise RuntimeError(f"Expected non-empty vector or matrix with optional 0-dim batch size, but got: {list(self.shape)}")  # fmt: skip
+    if p not in (1, 2):
+        raise RuntimeError("only p == 1 and p == 2 supported")
+    if self.ndim == 2 and target.shape[0] != self.shape[0]:
+        raise RuntimeError(f"inconsistent target size, expected {self.shape[0]} but got {list(target.shape)}")
+    return fake_reduced(TensorMeta(target.shape, self.dtype, self.device), reduction)
+
+
+def _multi_margin(
+    self: Array,
+    target: Array,
+    p: Any = 1,
+    margin: Any = 1,
+    weight: Array | None = None,
+    reduction: int = MEAN,
+) -> Array:
+    """By how much other classes come nearer to the target's score than the margin, over the number of classes."""
+    rows, classes = np.atleast_2d(self), target.reshape(-1)
+    if classes.size and (classes.min() < 0 or classes.max() >= rows.shape[1]):
+        raise RuntimeError("target out of range")
+    own = np.take_along_axis(rows, classes[:, None], axis=1)
+    gap = np.maximum(margin - own + rows, 0) ** p
+    if weight is not None:
+        gap = gap * weight[classes][:, None]
+    np.put_along_axis(gap, classes[:, None], 0, axis=1)
+    return reduce_loss((gap.sum(axis=1) / rows.shape[1]).reshape(target.shape), reduction, self.dtype)
+
+
 # --- the rest --------------------------------------------------------------------------------------------------------
 
 
@@ -209,6 +261,17 @@ def _declare() -> None:
         "aten::cosine_embedding_loss(Tensor input1, Tensor input2, Tensor target, float margin=0., int reduction=1) -> Tensor",
         fake=_fake_cosine_loss,
         kernel=_cosine_loss,
+    )
+    register(
+        "aten::poisson_nll_loss(Tensor input, Tensor target, bool log_input, bool full, float eps, int reduction) -> Tensor",
+        fake=_fake_poisson,
+        kernel=_poisson,
+    )
+    register(
+        "aten::multi_margin_loss(Tensor self, Tensor target, Scalar p=1, Scalar margin=1, Tensor? weight=None, "
+        "int reduction=1) -> Tensor",
+        fake=_fake_multi_margin,
+        kernel=_multi_margin,
     )
     _declare_rest()
 

@@ -171,6 +171,21 @@ def block_diag(tensors: Sequence[Array]) -> Array:
     return result
 
 
+def fake_matrix_power(self: TensorMeta, n: int) -> TensorMeta:
+    _check_square("linalg.matrix_power", self)
+    return _by_columns(self.shape, self) if n == -1 else TensorMeta(self.shape, self.dtype, self.device)
+
+
+def matrix_power(self: Array, n: int) -> Array:
+    try:
+        found = as_array(np.linalg.matrix_power(self, n))
+    except np.linalg.LinAlgError:
+        raise RuntimeError("linalg.inv: The inversion could not be completed because the input matrix is singular.") from None  # fmt: skip
+    return _to_columns(found) if n == -1 else as_array(found.copy(order="C"))
+
+
+for _name in ("matrix_power", "linalg_matrix_power"):
+    register(f"aten::{_name}(Tensor self, int n) -> Tensor", fake=fake_matrix_power, kernel=matrix_power)
 register("aten::linalg_solve(Tensor A, Tensor B, *, bool left=True) -> Tensor", fake=fake_solve, kernel=solve)
 register(
     "aten::linalg_cholesky(Tensor self, *, bool upper=False) -> Tensor", fake=fake_cholesky, kernel=cholesky

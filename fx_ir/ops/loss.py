@@ -277,6 +277,7 @@ def _declare() -> None:
         ("l1_loss", "int reduction=1", lambda a, b: np.abs(a - b)),
         ("smooth_l1_loss", "int reduction=1, float beta=1.", _smooth_l1),
         ("huber_loss", "int reduction=1, float delta=1.", _huber),
+        ("soft_margin_loss", "int reduction=1", lambda a, b: np.log1p(np.exp(-a * b))),
         ("kl_div", "int reduction=1, *, bool log_target=False", _kl_div),
     )
     for name, arguments, formula in pointwise:

@@ -103,6 +103,35 @@ def _cubic_taps(size: int, count: int, align_corners: bool, scale: float | None)
     ]
 
 
+def _smooth_taps(filter: Callable[[Array], Array], width: int) -> Taps:
+    """Taps of an antialiased resizing: the filter, ``width`` cells wide, grows with the ratio of a reduction."""
+
+    def taps(size: int, count: int, align_corners: bool, scale: float | None) -> list[tuple[Array, Array]]:
+        ratio = _ratio(size, count, align_corners, scale)
+        stretch = max(ratio, 1.0)
+        centre = (np.arange(count) + 0.5) * ratio
+        first = np.maximum((centre - width / 2 * stretch + 0.5).astype(np.int64), 0)
+        last = np.minimum((centre + width / 2 * stretch + 0.5).astype(np.int64), size)
+        index = first[:, None] + np.arange(max(int((last - first).max(initial=0)), 1))
+        weight = np.where(index < last[:, None], filter((index - centre[:, None] + 0.5) / stretch), 0)
+        weight = weight / weight.sum(axis=1, keepdims=True)
+        return [(np.minimum(index[:, tap], size - 1), weight[:, tap]) for tap in range(index.shape[1])]
+
+    return taps
+
+
+def _triangle(x: Array) -> Array:
+    return as_array(np.maximum(1 - np.abs(x), 0))
+
+
+def _keys(x: Array) -> Array:
+    """Keys' cubic with a = -0.5."""
+    d = np.abs(x)
+    return as_array(
+        np.where(d < 1, (1.5 * d - 2.5) * d * d + 1, np.where(d < 2, ((2.5 - 0.5 * d) * d - 4) * d + 2, 0))
+    )
+
+
 Taps = Callable[[int, int, bool, float | None], list[tuple[Array, Array]]]
 
 
@@ -322,6 +351,8 @@ def _declare() -> None:
     _declare_resizing("upsample_linear1d", 1, _linear_taps)
     _declare_resizing("upsample_bilinear2d", 2, _linear_taps)
     _declare_resizing("upsample_bicubic2d", 2, _cubic_taps)
+    _declare_resizing("_upsample_bilinear2d_aa", 2, _smooth_taps(_triangle, 2))
+    _declare_resizing("_upsample_bicubic2d_aa", 2, _smooth_taps(_keys, 4))
     register(
         "aten::pixel_shuffle(Tensor self, int upscale_factor) -> Tensor",
         fake=fake_pixel_shuffle,

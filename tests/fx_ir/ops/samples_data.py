@@ -197,5 +197,32 @@ def sorting() -> list[Sample]:
     ]  # fmt: skip
 
 
+def order() -> list[Sample]:
+    """Quantiles, modes, covariance, integrals, combinations, powers of matrices."""
+    q = T((2,), values="unit")
+    ties, holes = T((4, 9), values="ties"), T((4, 6), values="special")
+    found = [
+        sample("nanmedian", F(7)), sample("nanmedian", T((9,), values="special")), sample("nanmedian.dim", F(3, 6), 1), sample("nanmedian.dim", F(3, 5), 0, True), sample("nanmedian", F(0)),
+        sample("mode", ties), sample("mode", L(5, 3, low=0, high=3), 0, True), sample("mode", F()), sample("mode", L(3, 7, low=0, high=3, layout="t"), 1),
+        sample("cov", F(3, 5)), sample("cov", F(5)), sample("cov", L(3, 5)), sample("cov", F(3, 5), correction=0), sample("cov", F(3, 5), fweights=L(5, low=1, high=4)),
+        sample("cov", F(3, 5), aweights=T((5,), values="positive")), sample("cov", F(3, 5), fweights=L(5, low=1, high=4), aweights=T((5,), values="positive"), correction=0), sample("cov", T((3, 5), "complex64")),
+        sample("corrcoef", F(3, 5)), sample("corrcoef", F(5)), sample("combinations", L(4)), sample("combinations", F(4), 3), sample("combinations", F(3), 2, True), sample("combinations", F(2), 3), sample("combinations", F(2), 0), sample("combinations", F(0), 2, True),
+        *[sample(name, F(3, 3), n, _tolerance=1e-3) for name in ("matrix_power", "linalg_matrix_power") for n in (-2, -1, 0, 1, 3)], sample("matrix_power", F(2, 3, 3), 2), sample("matrix_power", F(2, 3, 3), -1, _tolerance=1e-3), sample("matrix_power", F(3, 3, layout="t"), 1), sample("matrix_power", T((3, 3), "float64"), 4),
+    ]  # fmt: skip
+    for name in ("trapezoid", "trapz", "cumulative_trapezoid"):
+        found += [
+            sample(f"{name}.dx", F(3, 4)), sample(f"{name}.dx", L(3, 4)), sample(f"{name}.dx", F(3, 4), dx=0.5, dim=0), sample(f"{name}.x", F(3, 4), F(4)), sample(f"{name}.x", F(4, 3), F(4), dim=0),
+            sample(f"{name}.x", L(3, 4), L(4)), sample(f"{name}.x", F(3, 4, 2), F(3, 4, 2), dim=1), sample(f"{name}.x", T((3, 4), "float64"), F(4)),
+        ]  # fmt: skip
+    for name in ("quantile", "nanquantile"):
+        for way in ("linear", "lower", "higher", "midpoint", "nearest"):
+            found.append(sample(name, F(3, 7), q, 1, interpolation=way))
+        found += [
+            sample(name, F(3, 7), q), sample(name, F(3, 7), q, None, True), sample(name, F(3, 7), q, 0, True), sample(name, F(2, 3, 4), T((), values="unit"), 1), sample(name, holes, q, 1), sample(name, F(), q),
+            sample(f"{name}.scalar", F(3, 7), 0.3, 1), sample(f"{name}.scalar", F(3, 7), 1.0), sample(f"{name}.scalar", T((2, 3, 4), "float64"), 0.25, -2, True), sample(f"{name}.scalar", F(3, 7, layout="t"), 0.3, 0),
+        ]  # fmt: skip
+    return found
+
+
 def samples() -> list[Sample]:
-    return [*reductions(), *products(), *indexing(), *sorting()]
+    return [*reductions(), *products(), *indexing(), *sorting(), *order()]

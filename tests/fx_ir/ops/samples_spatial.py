@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from fx_ir.dtypes import by_name
+from fx_ir.dtypes import by_name, float64
 from tests.fx_ir.ops.sampling import B, F, L, Sample, T, sample
 
 f32 = by_name("float32")
@@ -90,7 +90,12 @@ def resampling() -> list[Sample]:
         sample("upsample_nearest2d", F(2, 3, 4, 5), [7, 3]), sample("upsample_nearest2d.vec", F(2, 3, 4, 5), None, [2.0, 2.0]), sample("upsample_nearest2d.vec", F(2, 3, 4, 5), None, [1.5, 2.3]),
         sample("upsample_nearest2d.vec", F(2, 3, 4, 5, layout="last"), [8, 8], None),
     ]  # fmt: skip
-    for name in ("upsample_bilinear2d", "upsample_bicubic2d"):
+    for name in (
+        "upsample_bilinear2d",
+        "upsample_bicubic2d",
+        "_upsample_bilinear2d_aa",
+        "_upsample_bicubic2d_aa",
+    ):
         tolerance: dict[str, Any] = {"_tolerance": TOLERANT}
         found += [sample(name, F(2, 3, 4, 5), [7, 9], corners, **tolerance) for corners in (True, False)]
         found += [sample(name, F(2, 3, 8, 6), [3, 4], corners, **tolerance) for corners in (True, False)]
@@ -164,6 +169,10 @@ def losses() -> list[Sample]:
             sample("cross_entropy_loss", F(3, 5), L(3, low=0, high=5), T((5,), values="positive"), reduction, 1, 0.1), sample("cross_entropy_loss", F(3, 5), T((3, 5), values="unit"), T((5,), values="positive"), reduction, -100, 0.1), sample("cross_entropy_loss", F(3, 5), L(3, low=0, high=5), None, reduction, -100, 0.2),
             sample("nll_loss", F(3, 5), L(3, low=0, high=5), None, reduction), sample("nll_loss_nd", F(3, 5, 4), L(3, 4, low=0, high=5), T((5,), values="positive"), reduction, 1), sample("margin_ranking_loss", F(3), F(3), F(3), 0.2, reduction),
         ]  # fmt: skip
+        found += [
+            sample("soft_margin_loss", F(3, 4), F(3, 4), reduction), sample("poisson_nll_loss", F(3, 4), T((3, 4), values="positive"), True, False, 1e-8, reduction), sample("poisson_nll_loss", T((3, 4), values="positive"), T((3, 4), values="above"), False, True, 1e-8, reduction), sample("poisson_nll_loss", F(3, 4), T((3, 4), values="positive"), True, True, 1e-8, reduction),
+            sample("multi_margin_loss", F(3, 5), L(3, low=0, high=5), 1, 1, None, reduction), sample("multi_margin_loss", F(3, 5), L(3, low=0, high=5), 2, 0.5, T((5,), values="positive"), reduction), sample("multi_margin_loss", F(5), L(low=0, high=5), 1, 1, None, reduction), sample("multi_margin_loss", F(5), L(1, low=0, high=5), 1, 1, None, reduction),
+        ]  # fmt: skip
     found += [sample("cosine_similarity", F(3, 4), F(3, 4)), sample("cosine_similarity", F(2, 3, 4), F(4), -1), sample("pairwise_distance", F(3, 4), F(3, 4)), sample("pairwise_distance", F(3, 4), F(4), 1.0, 1e-6, True), sample("cdist", F(3, 4), F(5, 4)), sample("cdist", F(2, 3, 4), F(2, 5, 4), 1.0)]  # fmt: skip
     return found
 
@@ -194,6 +203,22 @@ def spectral() -> list[Sample]:
         sample("real", c), sample("imag", c), sample("real", F(3, 4)), sample("view_as_real", c), sample("view_as_complex", F(3, 2)), sample("view_as_real", T((3, 4), "complex128", "t")), sample("resolve_conj", F(3)), sample("resolve_neg", F(3)), sample("positive", F(3)),
         sample("linalg_inv", F(3, 3), _tolerance=1e-3), sample("linalg_inv", F(2, 3, 3), _tolerance=1e-3), sample("linalg_det", F(3, 3)), sample("linalg_det", F(2, 3, 3)), sample("cross", F(4, 3), F(4, 3)), sample("cross", F(3, 4), F(3, 4), 0), sample("linalg_cross", F(4, 3), F(1, 3)),
     ]  # fmt: skip
+    return found
+
+
+def frames() -> list[Sample]:
+    found: list[Sample] = []
+    window = T((16,), values="positive")
+    for signal in (F(40), F(2, 41), T((2, 41), "float64")):
+        found += [sample("stft", signal, 16, 4, 16, None, False, None, True), sample("stft", signal, 16, None, 12, None, True, False, True), sample("stft", signal, 15, 5, None, None, False, None, False)]  # fmt: skip
+    found += [sample("stft", F(2, 40), 16, 4, None, window, False, None, True), sample("stft", T((40,), "complex64"), 16, 4), sample("stft", F(40), 16, 4, 12, T((12,), values="positive"), False, True, True)]  # fmt: skip
+    for bins, fft in ((9, 16), (8, 15)):
+        spectrum = T((2, bins, 7), "complex64")
+        tail = {"_compare": "values", "_tolerance": 1e-4}
+        found += [sample("istft", spectrum, fft, 4, **tail), sample("istft", spectrum, fft, 4, fft, T((fft,), values="positive"), True, True, None, 25, **tail), sample("istft", spectrum, fft, 4, None, None, False, **tail)]  # fmt: skip
+    found += [sample("istft", T((9, 7), "complex128"), 16, 4, _compare="values"), sample("istft", T((16, 7), "complex64"), 16, 4, None, None, True, False, False, None, True, _compare="values", _tolerance=1e-4), sample("istft", T((9, 7), "complex64"), 16, 4, None, None, True, False, None, 60, _compare="values", _tolerance=1e-4)]  # fmt: skip
+    for name in ("fft_fftfreq", "fft_rfftfreq"):
+        found += [sample(name, 5), sample(name, 8, 0.5), sample(name, 7, 2.0, dtype=float64)]
     return found
 
 
@@ -270,5 +295,6 @@ def samples() -> list[Sample]:
         *recurrent(),
         *losses(),
         *spectral(),
+        *frames(),
         *composites(),
     ]

@@ -14,7 +14,7 @@ from tests.fx_ir.ops.sampling import arguments, bound, leaves
 # Rounding the argument moves the result by more than a rounding, or the operator is about the bits themselves.
 _APART = (
     "view.dtype", "erfinv", "logit", "digamma", "lgamma", "atanh", "acosh", "unique", "searchsorted", "bucketize", "histc", "sort", "topk",
-    "arg", "max", "min", "mode", "median", "kthvalue", "cummax", "cummin", "eq", "ne", "lt", "le", "gt", "ge", "less", "greater", "not_equal",
+    "arg", "max", "min", "mode", "median", "quantile", "nanquantile", "matrix_power", "kthvalue", "cummax", "cummin", "eq", "ne", "lt", "le", "gt", "ge", "less", "greater", "not_equal",
     "isclose", "allclose", "floor", "ceil", "trunc", "round", "frac", "remainder", "fmod", "floor_divide", "div.Tensor_mode", "div.Scalar_mode",
     "divide.Tensor_mode", "divide.Scalar_mode", "linalg", "fft", "polar", "complex", "cdist", "is", "signbit", "sign", "heaviside", "prod", "cumprod", "threshold",
     "hardshrink", "softshrink", "scatter_reduce", "std", "pairwise", "tan", "pow", "float_power", "cross", "einsum", "item", "_local", "bincount", "_assert", "view_as_complex",
