@@ -12,6 +12,7 @@ from dynamo_lite.strict.machine.code import PLAIN, TRACED
 from dynamo_lite.strict.machine.construction import initialised, plain_init
 from dynamo_lite.strict.machine.frame import NULL, Frame, new_frame
 from dynamo_lite.strict.machine.iteration import collect
+from dynamo_lite.strict.machine.policy import CONSTANT_MARK
 from dynamo_lite.strict.machine.routine import Routine, start
 from dynamo_lite.strict.machine.slots import INFOS, MISSING, info_of, lookup
 
@@ -26,8 +27,15 @@ def _call(frame: Frame, stack: list[Any], fn: Any, args: list[Any]) -> Frame | N
         fn = fn.__func__
         kind = type(fn)
     if kind is FunctionType:
-        code = (PLAIN if frame.policy is None else TRACED).get(id(fn.__code__))
-        if code is not None and code.simple and len(args) == code.argcount and not code.opaque:
+        plain = frame.policy is None
+        code = (PLAIN if plain else TRACED).get(id(fn.__code__))
+        if (
+            code is not None
+            and code.simple
+            and len(args) == code.argcount
+            and not code.opaque
+            and (plain or not getattr(fn, CONSTANT_MARK, False))
+        ):
             args += code.padding
             made = new_frame(code, args, fn.__globals__, frame)
             made.function = fn

@@ -19,6 +19,7 @@ from typing import Any, Final
 from dynamo_lite.strict.machine.binding import bind_arguments
 from dynamo_lite.strict.machine.code import PLAIN, TRACED, prepare
 from dynamo_lite.strict.machine.frame import Frame, new_frame
+from dynamo_lite.strict.machine.policy import CONSTANT_MARK
 from dynamo_lite.strict.machine.routine import INVOKE, Routine, call, start
 from dynamo_lite.strict.machine.slots import dict_of, lookup, mro_of, slot
 
@@ -91,7 +92,7 @@ def enter(frame: Frame, fn: FunctionType, args: tuple[Any, ...], kwargs: Kwargs)
     code = (PLAIN if frame.policy is None else TRACED).get(id(fn.__code__)) or prepare(
         fn.__code__, frame.policy
     )
-    if code.opaque:
+    if code.opaque or (frame.policy is not None and getattr(fn, CONSTANT_MARK, False)):
         return native(frame, fn, args, kwargs)
     if code.simple and kwargs is None and len(args) == code.argcount:
         stack = [*args, *code.padding]

@@ -9,10 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from types import CodeType
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Final, Protocol, runtime_checkable
 
 from dynamo_lite.strict.machine.frame import Frame
 from dynamo_lite.strict.machine.host import Observer
+
+CONSTANT_MARK: Final = "_dynamo_marked_constant"
+"""The attribute by which ``torch.compiler.assume_constant_result`` marks a function: it is called natively."""
 
 
 @runtime_checkable

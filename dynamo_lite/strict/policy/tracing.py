@@ -26,6 +26,7 @@ from dynamo_lite.strict.machine.current import peek
 from dynamo_lite.strict.machine.frame import Frame
 from dynamo_lite.strict.machine.host import Observer
 from dynamo_lite.strict.machine.null import NullPolicy
+from dynamo_lite.strict.machine.policy import CONSTANT_MARK
 from dynamo_lite.strict.machine.slots import MISSING, lookup, mro_of
 from dynamo_lite.strict.mutators import changed_by_numpy, mutated
 from dynamo_lite.strict.policy import impure, modules, tables
@@ -111,14 +112,17 @@ class TracePolicy(NullPolicy):
             held = self.watch.peek(fn, args, kwargs)
             if held is not MISSING:
                 return held
+        marked = getattr(function, CONSTANT_MARK, False)
         known = self._caches.get(id(fn))
         if known is None:
 
             def interpreted(*args: Any, **kwargs: Any) -> Any:
+                if marked:
+                    return self._burned_in(function, args, kwargs)
                 return self.tracer.invoke(partial(function, **kwargs), args)
 
             known = self._caches[id(fn)] = fn, lru_cache(**fn.cache_parameters())(interpreted)
-        return self.watch.call(known[1], args, kwargs)
+        return known[1](*args, **kwargs) if marked else self.watch.call(known[1], args, kwargs)
 
     def _refuse_finalizer(self, fn: Any, args: tuple[Any, ...]) -> None:
         """Objects made under export may not have a finaliser, nor a callback for their end, in Python."""
@@ -161,6 +165,8 @@ class TracePolicy(NullPolicy):
                 return self.lower(args[0], args[1:], kwargs)
             if places.is_ours(fn.__code__):
                 return self._way_out(args, kwargs) if fn is _WAY_OUT else fn(*args, **kwargs)
+            if getattr(fn, CONSTANT_MARK, False):
+                return self._burned_in(fn, args, kwargs)
             return self._library_function(fn, args, kwargs)
         if kind is _CACHE:
             return self._cached(fn, args, kwargs)
@@ -289,6 +295,11 @@ class TracePolicy(NullPolicy):
         way: WayOut = args[0]
         self.transaction.note("call", way.function.__qualname__, "burned in" if way.bake else "called")
         return way.function(*args[1:], **kwargs)
+
+    def _burned_in(self, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """A function that ``torch.compiler.assume_constant_result`` marks."""
+        self.transaction.note("call", fn.__qualname__, "burned in")
+        return fn(*args, **kwargs)
 
     # --- identity and class
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import functools
+import importlib.util
 from collections import Counter, OrderedDict, defaultdict
 from typing import Any
 
+import pytest
 import torch
 import torch.nn.functional as F
 from torch import nn
@@ -132,3 +135,30 @@ def test_places_in_images() -> None:
     check(pooled_and_put_back, (image,), (larger,), dynamic=[free])
     grids = torch.rand(2, 4, 4, 2) * 3 - 1.5, torch.rand(4, 4, 4, 2) * 3 - 1.5
     check(warped, (image, grids[0]), (larger, grids[1]), dynamic=[free, {0: dl.Dim.DYNAMIC}])
+
+
+@torch.compiler.assume_constant_result
+def probed(name: str) -> bool:
+    return importlib.util.find_spec(name) is not None
+
+
+@functools.lru_cache
+@torch.compiler.assume_constant_result
+def probed_once(name: str) -> bool:
+    return importlib.util.find_spec(name) is not None
+
+
+def constants_of_the_process(self: Any, x: Any) -> Any:
+    return x + 1 if probed("json") and probed_once("json") and not probed("no_such_module") else x
+
+
+def test_functions_that_are_marked_as_constant_are_called_natively() -> None:
+    """What strict mode refuses elsewhere: the import system's lock is taken."""
+    probed_once.cache_clear()
+    dl.export(module(constants_of_the_process), (torch.randn(3, 4),), strict=True)
+    assert probed_once.cache_info().currsize == 0
+    program = check(constants_of_the_process, (torch.randn(3, 4),), (torch.randn(5, 4),), dynamic=DYNAMIC)
+    assert operators(program) == ["aten.add.Tensor"]
+    unmarked = module(lambda self, x: x + 1 if importlib.util.find_spec("no_such") else x)
+    with pytest.raises(dl.UnsupportedError, match="_imp"):
+        dl.export(unmarked, (torch.randn(3, 4),), strict=True)
