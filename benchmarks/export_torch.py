@@ -37,7 +37,16 @@ from dynamo_lite.trace.inputs import bind_call  # noqa: E402
 from tests.zoo import models as zoo  # noqa: E402
 
 SETTINGS = ("strict-static", "strict-dynamic", "nonstrict-static", "nonstrict-dynamic")
-OTHER_SIZES = ((5, 9), (2, 20))
+OTHER_SIZES = (
+    (5, 9),
+    (2, 20),
+    (1, 1),
+    (1, 5),
+    (3, 1),
+    (8, 32),
+    (9, 33),
+    (2, 64),
+)  # 1, tables' bounds, beyond
 
 
 @dataclass
@@ -59,7 +68,7 @@ class Outcome:
     @property
     def good(self) -> bool:
         return self.exports and all(
-            verdict in ("equal", "close", "outside") for verdict in self.equal.values()
+            verdict in ("equal", "close", "outside", "raises", "none") for verdict in self.equal.values()
         )
 
 
@@ -129,19 +138,26 @@ def compare(expected: Any, given: Any) -> str:
 
 
 def run_at(model: Any, program: Any, name: str, size: tuple[int, int] | None) -> str:
-    """The program against eager at one size, two calls in a row, state included."""
+    """The program against eager at one size, two calls in a row, state included.
+
+    ``raises`` where eager does and the program too; ``none`` where the zoo makes no input of that size.
+    """
     torch.manual_seed(1)
-    made = zoo.REG[name]() if size is None else zoo.REG[name](*size)
+    try:
+        _, args, kwargs, _ = zoo.REG[name]() if size is None else zoo.REG[name](*size)
+    except Exception:
+        return "none"
+    bound = bind_call(model.forward, args, kwargs)
     eager = copy.deepcopy(model)
     verdict = "equal"
     for call in range(2):
-        results = []
-        for callable_ in (eager, program):
-            torch.manual_seed(2 + call)
-            given = bind_call(model.forward, made[1], made[2]) if callable_ is program else None
-            given_args, given_kwargs = made[1:3] if given is None else (given.args, given.kwargs)
-            results.append(callable_(*copy.deepcopy(given_args), **copy.deepcopy(given_kwargs)))
-        found = compare(*results)
+        torch.manual_seed(2 + call)
+        try:
+            expected = eager(*copy.deepcopy(args), **copy.deepcopy(kwargs))
+        except Exception as error:
+            return raises_too(program, bound, error)
+        torch.manual_seed(2 + call)
+        found = compare(expected, program(*copy.deepcopy(bound.args), **copy.deepcopy(bound.kwargs)))
         if found not in ("equal", "close"):
             return f"call {call}: {found}"
         verdict = found if found == "close" else verdict
@@ -154,6 +170,15 @@ def run_at(model: Any, program: Any, name: str, size: tuple[int, int] | None) ->
         ):
             return f"state {key} differs"
     return verdict
+
+
+def raises_too(program: Any, bound: Any, error: Exception) -> str:
+    """The verdict where eager raised ``error``."""
+    try:
+        program(*copy.deepcopy(bound.args), **copy.deepcopy(bound.kwargs))
+    except Exception:
+        return "raises"
+    return f"runs where eager raises {type(error).__name__}: {str(error)[:100]}"
 
 
 def timed(call: Callable[[], Any], times: int) -> tuple[Any, float, float]:
