@@ -186,9 +186,14 @@ class Run:
         if not isinstance(held, TensorMeta):
             return
         given = meta_of(value) if is_tensor(value) else None
-        same = given is not None and given.dtype is held.dtype and len(given.shape) == len(held.shape)
-        if not same or any(
-            type(size) is int and size != other for size, other in zip(held.shape, given.shape, strict=True)
+        if (
+            given is None
+            or given.dtype is not held.dtype
+            or len(given.shape) != len(held.shape)
+            or any(
+                type(size) is int and size != other
+                for size, other in zip(held.shape, given.shape, strict=True)
+            )
         ):
             shown = type(value).__name__ if given is None else str(given)
             raise PART_INPUTS(name=self.region.label, expected=str(held), given=shown)

@@ -3,6 +3,9 @@
 A module's ``forward`` walks the operators that its call left in the graph. It runs on tensors, and under ``export`` on fakes like any
 other module. Where a module's own calling convention was kept (``preserve_module_call_signature``) it takes and returns what the
 original did; elsewhere it takes the tensors that its part of the graph uses, in order of use, and returns those that others use.
+
+A part called alone writes the buffers whose last update its first call makes; what a later call updates again it leaves. Operators
+of hooks belong to the module around the one that they hang on. Arguments are not written: a part returns new values.
 """
 
 from __future__ import annotations

@@ -207,7 +207,7 @@ def test_bad_arguments() -> None:
     with pytest.raises(dl.InputError, match="'nope'"):
         dl.export(Net(), (x,), preserve_module_call_signature=("nope",))
     with pytest.raises(dl.InputError, match="unflatten wants"):
-        dl.unflatten(Net())
+        dl.unflatten(Net())  # type: ignore[arg-type]
 
     class Writes(nn.Module):
         def forward(self, x: Any) -> Any:
