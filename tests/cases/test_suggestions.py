@@ -34,7 +34,9 @@ class Case:
     wider: str = ""
 
     def inputs(self, sizes: dict[str, int]) -> tuple[Any, ...]:
-        return tuple(numbers(*(sizes.get(str(s), s) for s in shape)) for shape in self.shapes)
+        return tuple(
+            numbers(*(sizes[s] if isinstance(s, str) else s for s in shape)) for shape in self.shapes
+        )
 
     def allows(self, condition: str, sizes: dict[str, int]) -> bool:
         return bool(eval(condition, {"__builtins__": {}, "max": max, "min": min}, sizes))

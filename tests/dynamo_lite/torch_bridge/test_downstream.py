@@ -12,8 +12,8 @@ from torch import nn
 from torch.export import Dim
 
 import dynamo_lite as dl
-import solver
 from dynamo_lite.torch_bridge.obligations import problem_of
+from solver.prove import prove
 from solver.readers import load
 from tests.dynamo_lite.torch_bridge.support import assert_equals_eager, assert_same, module
 
@@ -69,7 +69,11 @@ def test_to_torch_keeps_what_depends_on_data(forward: Any, args: Any) -> None:
 
 @pytest.mark.parametrize(
     ("dim", "status"),
-    [(2 * Dim("half", max=50), "refuted"), (Dim("b", min=2, max=80), "proved"), (Dim("b", min=0, max=9), "refuted")],
+    [
+        (2 * Dim("half", max=50), "refuted"),
+        (Dim("b", min=2, max=80), "proved"),
+        (Dim("b", min=0, max=9), "refuted"),
+    ],
     ids=["derived", "from two", "from none"],
 )
 def test_obligations_of_a_live_program_are_those_of_its_file(tmp_path: Path, dim: Any, status: str) -> None:
@@ -80,7 +84,7 @@ def test_obligations_of_a_live_program_are_those_of_its_file(tmp_path: Path, dim
     live = problem_of(real)
     assert [str(guard.expr) for guard in live.guards] == [str(guard.expr) for guard in written.guards]
     assert live.symbols == written.symbols
-    proofs = [dl.verify(real), solver.verify(tmp_path / "program.pt2")]
+    proofs = [dl.verify(real), prove(written)]
     found = [[(g.id, g.verdict, g.counterexample) for g in proof.guards] for proof in proofs]
     assert found[0] == found[1]
     assert [proof.status for proof in proofs] == [status, status]
