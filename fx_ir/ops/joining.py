@@ -21,6 +21,7 @@ from fx_ir.ops.shapes import (
     suggests_channels_last,
     wrap_dim,
 )
+from solver.sym import sym_max
 
 # --- cat and stack ---------------------------------------------------------------------------------------------------
 
@@ -116,6 +117,45 @@ def stack(tensors: Sequence[Array], dim: int = 0) -> Array:
         dtype = number_type(*tensors)
         tensors = [cast(tensor, dtype) for tensor in tensors]
     return np.ascontiguousarray(np.stack(tensors, axis=dim))
+
+
+def fake_pad_sequence(
+    sequences: Sequence[TensorMeta],
+    batch_first: bool = False,
+    padding_value: float = 0.0,
+    padding_side: str = "right",
+) -> TensorMeta:
+    if not sequences:
+        raise RuntimeError("received an empty list of sequences")
+    if padding_side not in ("left", "right"):
+        raise RuntimeError(f"Expected padding_side to be one of left or right, but got {padding_side}.")
+    first = sequences[0]
+    longest: Size = first.shape[0]
+    for tensor in sequences[1:]:
+        if tensor.ndim != first.ndim or any(
+            not same(a, b) and a != b for a, b in zip(tensor.shape[1:], first.shape[1:], strict=True)
+        ):
+            raise RuntimeError(
+                f"pad_sequence: {list(tensor.shape)} and {list(first.shape)} differ after the first dimension"
+            )
+        longest = sym_max(longest, tensor.shape[0])
+    outer = (len(sequences), longest) if batch_first else (longest, len(sequences))
+    return TensorMeta((*outer, *first.shape[1:]), first.dtype, first.device)
+
+
+def pad_sequence(
+    sequences: Sequence[Array],
+    batch_first: bool = False,
+    padding_value: float = 0.0,
+    padding_side: str = "right",
+) -> Array:
+    longest = max(len(tensor) for tensor in sequences)
+    first = sequences[0]
+    result = np.full((len(sequences), longest, *first.shape[1:]), padding_value, dtype=first.dtype)
+    for row, tensor in zip(result, sequences, strict=True):
+        place = slice(len(tensor)) if padding_side == "right" else slice(longest - len(tensor), None)
+        row[place] = tensor
+    return result if batch_first else np.ascontiguousarray(result.swapaxes(0, 1))
 
 
 def _at_least(rank: int) -> Callable[[Any], Any]:
@@ -253,6 +293,12 @@ def _declare() -> None:
     for name in ("cat", "concat", "concatenate"):
         register(f"aten::{name}(Tensor[] tensors, int dim=0) -> Tensor", fake=fake_cat, kernel=cat)
     register("aten::stack(Tensor[] tensors, int dim=0) -> Tensor", fake=fake_stack, kernel=stack)
+    register(
+        "aten::pad_sequence(Tensor[] sequences, bool batch_first=False, float padding_value=0., "
+        'str padding_side="right") -> Tensor',
+        fake=fake_pad_sequence,
+        kernel=pad_sequence,
+    )
     joins: list[tuple[str, Any, Any]] = [
         ("hstack", _at_least(1), lambda tensor: 0 if len(tensor.shape) == 1 else 1),
         ("vstack", _at_least(2), lambda tensor: 0),

@@ -344,7 +344,38 @@ def kron(self: Array, other: Array) -> Array:
     return as_array(np.kron(self, other))
 
 
+_TERMS = 18  # of the exponential's series: enough for doubles where the norm is at most 1/2
+
+
+def fake_matrix_exp(self: TensorMeta) -> TensorMeta:
+    if self.ndim < 2 or self.dtype.category < Category.FLOAT:
+        raise RuntimeError("linalg.matrix_exp: expected a batch of floating point or complex matrices")
+    rows, columns = self.shape[-2:]
+    if not same(rows, columns) and rows != columns:
+        raise RuntimeError(
+            f"linalg.matrix_exp: A must be batches of square matrices, but they are {rows} by {columns} matrices"
+        )
+    return TensorMeta(self.shape, self.dtype, self.device)
+
+
+def matrix_exp(self: Array) -> Array:
+    """By scaling and squaring: ``exp(A) = exp(A / 2**k) ** (2**k)``, the inner one by its series."""
+    wide = self.astype(np.result_type(self.dtype, np.float64))
+    largest = float(np.abs(wide).sum(-1).max(initial=0.0))
+    halvings = max(0, int(np.ceil(np.log2(largest))) + 1) if 0 < largest < np.inf else 0
+    scaled = wide / 2**halvings
+    result = term = np.broadcast_to(np.eye(self.shape[-1], dtype=wide.dtype), wide.shape)
+    for number in range(1, _TERMS):
+        term = term @ scaled / number
+        result = result + term
+    for _ in range(halvings):
+        result = result @ result
+    return np.ascontiguousarray(result.astype(self.dtype))
+
+
 def _declare() -> None:
+    for name in ("matrix_exp", "linalg_matrix_exp"):
+        register(f"aten::{name}(Tensor self) -> Tensor", fake=fake_matrix_exp, kernel=matrix_exp)
     products: dict[str, tuple[Any, Any]] = {
         "linear(Tensor input, Tensor weight, Tensor? bias=None)": (fake_linear, linear),
         "matmul(Tensor self, Tensor other)": (fake_matmul, matmul),

@@ -195,7 +195,23 @@ def _fake_whole(self: TensorMeta) -> TensorMeta:
     return TensorMeta((), self.dtype, self.device)
 
 
+def fake_pdist(self: TensorMeta, p: float = 2.0) -> TensorMeta:
+    if self.ndim != 2:
+        raise RuntimeError(f"pdist only supports 2D tensors, got: {self.ndim}D")
+    if self.dtype.category is not Category.FLOAT:
+        raise RuntimeError("pdist only supports floating-point dtypes")
+    rows = self.shape[0]
+    return TensorMeta((rows * (rows - 1) // 2,), self.dtype, self.device)
+
+
+def pdist(self: Array, p: float = 2.0) -> Array:
+    """Distances of all pairs of rows ``i < j``, by ``i`` and then ``j``."""
+    first, second = np.triu_indices(len(self), 1)
+    return vector_norm(as_array(self[first] - self[second]), p, [-1])
+
+
 def _declare_norms() -> None:
+    register("aten::pdist(Tensor self, float p=2.) -> Tensor", fake=fake_pdist, kernel=pdist)
     tail = "int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor"
     register(
         f"aten::linalg_vector_norm(Tensor self, Scalar ord=2, {tail}",

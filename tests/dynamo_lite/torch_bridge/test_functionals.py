@@ -152,3 +152,37 @@ def test_packing_that_is_asked_for_is_refused_by_name() -> None:
     for strict in (True, False):
         with pytest.raises(dl.UnsupportedError, match="_nested_tensor_from_mask"):
             dl.export(model, args, strict=strict)
+
+
+# --- operators of sequences and matrices
+
+
+def padded(self: Any, x: Any, y: Any) -> Any:
+    rows = nn.utils.rnn.pad_sequence([x, y], batch_first=True, padding_value=1.5)
+    return rows, nn.utils.rnn.pad_sequence([y, x, y], padding_side="left"), nn.functional.pdist(x)
+
+
+def test_sequences_padded_to_the_longest() -> None:
+    model = module(padded)
+    program = export_both(
+        model,
+        (torch.randn(3, 4), torch.randn(5, 4)),
+        dynamic_shapes=[{0: dl.Dim.DYNAMIC}, {0: dl.Dim.DYNAMIC}],
+    )
+    for rows in ((3, 5), (6, 2)):
+        assert_equals_eager(model, program, tuple(torch.randn(count, 4) for count in rows))
+
+
+def exponential(self: Any, x: Any) -> Any:
+    return torch.matrix_exp(x), torch.linalg.matrix_exp(x / 2)
+
+
+def test_exponentials_of_matrices() -> None:
+    model = module(exponential)
+    program = export_both(model, (torch.randn(3, 4, 4),), dynamic_shapes=[{0: dl.Dim.DYNAMIC}])
+    assert_equals_eager(model, program, (torch.randn(2, 4, 4),))
+
+
+def test_orthogonal_weights() -> None:
+    model = nn.utils.parametrizations.orthogonal(nn.Linear(4, 4))
+    assert_equals_eager(model, export_both(model, (torch.randn(3, 4),)), (torch.randn(3, 4),))

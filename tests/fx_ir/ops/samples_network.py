@@ -81,6 +81,17 @@ def encoder_layers() -> list[Sample]:
     ]
 
 
+def matrices() -> list[Sample]:
+    return [
+        *[sample("pdist", F(*shape), p) for shape in ((4, 3), (1, 3), (0, 2)) for p in (2.0, 1.0, 3.0)],
+        *[
+            sample(name, given, _tolerance=2e-4)
+            for name in ("matrix_exp", "linalg_matrix_exp")
+            for given in (F(3, 3), F(2, 4, 4, layout="t"), T((2, 2, 2), "float64"), F(2, 0, 0), F(1, 1))
+        ],
+    ]
+
+
 def noise() -> list[Sample]:
     found = [sample("rrelu", F(3, 4)), sample("rrelu", F(3, 4, layout="t"), 0.1, 0.4)]
     for name in ("alpha_dropout", "feature_alpha_dropout"):
@@ -98,4 +109,4 @@ def metadata() -> list[Sample]:
 
 
 def samples() -> list[Sample]:
-    return [*norms(), *attention(), *encoder_layers(), *noise(), *metadata()]
+    return [*norms(), *attention(), *encoder_layers(), *matrices(), *noise(), *metadata()]

@@ -125,6 +125,7 @@ def joining() -> list[Sample]:
         sample("cat", [F(2, 3, layout="t"), F(2, 3, layout="t")]), sample("concat", [F(2), F(3)]), sample("concatenate", [F(2), F(3)]),
         sample("cat", [F(2, 3, 4, 5, layout="last"), F(2, 2, 4, 5, layout="last")], 1), sample("stack", [F(2, 3), F(2, 3)]),
         sample("stack", [F(2, 3), L(2, 3)], -1), sample("stack", [F(2, 3, layout="t"), F(2, 3)], 1), sample("stack", [F(), F()]),
+        sample("pad_sequence", [F(2, 3), F(4, 3), F(1, 3)]), sample("pad_sequence", [F(2), F(4)], True, 1.5, "left"), sample("pad_sequence", [L(2, 3, 2), L(3, 3, 2)], True),
         sample("hstack", [F(2), F(3)]), sample("hstack", [F(2, 3), F(2, 1)]), sample("vstack", [F(3), F(2, 3)]), sample("column_stack", [F(3), F(3, 2)]),
         sample("hstack", [F(), F()]), sample("repeat", F(2, 3), [2, 1]), sample("repeat", F(3), [2, 2]), sample("repeat", F(2, 3, layout="t"), [1, 2]),
         sample("repeat", F(2, 3), [1, 1, 1]), sample("tile", F(2, 3), [2]), sample("tile", F(3), [2, 2]), sample("repeat_interleave.self_int", F(2, 3), 2),
