@@ -739,3 +739,45 @@ fn(
     lambda self, x: self.l(x.detach()).detach(),
     lambda: {"l": nn.Linear(8, 4)},
 )
+
+
+# order statistics, integrals, margins, antialiased images
+fn(
+    "quantiles",
+    lambda b, s: (torch.randn(b, s), torch.rand(2)),
+    [BS, {}],
+    lambda self, x, q: (
+        x.quantile(q, dim=-1),
+        torch.nanquantile(x, 0.3),
+        x.nanmedian(-1),
+        x.round().mode(-1),
+        torch.cov(x),
+        torch.corrcoef(x),
+        torch.trapezoid(x, dx=0.5),
+        torch.cumulative_trapezoid(x, dim=0),
+        torch.combinations(x[0]),
+        (x @ x.T).matrix_power(3),
+        torch.fft.fftfreq(8),
+    ),
+)
+fn(
+    "losses3",
+    lambda b, s: (torch.randn(b, 5), torch.rand(b, 5), torch.randint(0, 5, (b,))),
+    [B, B, B],
+    lambda self, x, y, t: (
+        F.multi_margin_loss(x, t),
+        F.multi_margin_loss(x, t, p=2, margin=0.5, weight=torch.ones(5), reduction="none"),
+        F.poisson_nll_loss(x, y),
+        F.poisson_nll_loss(y, y * 4, log_input=False, full=True, reduction="none"),
+        F.soft_margin_loss(x, y.sign()),
+    ),
+)
+fn(
+    "antialias",
+    img,
+    IMG,
+    lambda self, x: (
+        F.interpolate(x, scale_factor=0.5, mode="bilinear", antialias=True),
+        F.interpolate(x, size=(5, 7), mode="bicubic", antialias=True, align_corners=True),
+    ),
+)
