@@ -19,6 +19,7 @@ from dynamo_lite.strict.machine.iteration import (
     END,
     SEQUENCE_ITERATOR,
     collect,
+    fill,
     get_iterator,
     iterates_in_python,
     next_of_sequence,
@@ -265,17 +266,16 @@ def _extreme(name: str, symbol: str) -> Any:
             return getattr(builtins, name)(*args, key=key, **rest)
         if len(args) > 1 and rest:
             raise TypeError(f"Cannot specify a default for {name}() with multiple positional arguments")
-        items = list(args) if len(args) > 1 else (yield from collect(frame, args[0]))
-        if not items:
+        iterator = iter(args) if len(args) > 1 else (yield from get_iterator(frame, args[0]))
+        best = best_key = END
+        while (item := (yield from step(frame, iterator))) is not END:
+            item_key = item if key is None else (yield call(key, item))
+            if best is END or (yield from truth(frame, (yield call(_COMPARE[symbol], item_key, best_key)))):
+                best, best_key = item, item_key
+        if best is END:
             if "default" in rest:
                 return rest["default"]
             raise ValueError(f"{name}() {EMPTY_EXTREME}")
-        best = items[0]
-        best_key = best if key is None else (yield call(key, best))
-        for item in items[1:]:
-            item_key = item if key is None else (yield call(key, item))
-            if (yield from truth(frame, (yield call(_COMPARE[symbol], item_key, best_key)))):
-                best, best_key = item, item_key
         return best
 
     return routine
@@ -389,7 +389,11 @@ def _only_iterable(frame: Frame, *args: Any, **kwargs: Any) -> bool:
 
 def _container(cls: type) -> None:
     def routine(frame: Frame, iterable: Any, /) -> Routine:
-        return cls((yield from collect(frame, iterable)))
+        if cls is list or cls is tuple:
+            return cls((yield from collect(frame, iterable)))
+        made: set[Any] = set()
+        yield from fill(frame, made, iterable)
+        return made if cls is set else cls(made)
 
     replaces(cls, needed=_only_iterable)(routine)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from dynamo_lite.strict.machine.calls import describe
 from dynamo_lite.strict.machine.frame import NULL, Frame
-from dynamo_lite.strict.machine.iteration import collect
+from dynamo_lite.strict.machine.iteration import collect, fill
 from dynamo_lite.strict.machine.routine import Routine, call, start
 from dynamo_lite.strict.machine.slots import MISSING, lookup, slot
 from dynamo_lite.strict.machine.special import bound_call
@@ -134,7 +134,7 @@ def set_update(frame: Frame, stack: list[Any], depth: int) -> Frame | None:
 
 
 def _update(frame: Frame, target: set[Any], value: Any) -> Routine:
-    target.update((yield from collect(frame, value)))
+    yield from fill(frame, target, value)
 
 
 def dict_update(frame: Frame, stack: list[Any], depth: int) -> Frame | None:

@@ -143,4 +143,28 @@ def main():
             except KeyError: *a, b = values
         except ValueError as error: report(error)
 """,
+    # lengths that lists ask for beforehand, sets that do not; keys computed and items hashed before the next item is asked for
+    """
+class Sized:
+    def __len__(self): print('len'); return 2
+    def __getitem__(self, key): print(key); return range(2)[key]
+class Negative(Sized):
+    def __len__(self): return -1
+class Hinted:
+    def __iter__(self): return iter(())
+    def __length_hint__(self): return 'many'
+class Loud:
+    def __hash__(self): print('hash'); return 1
+def items(count):
+    for number in range(count): print('item', number); yield number
+def main():
+    for make in (list, tuple, set, frozenset, sorted, lambda values: [*values], lambda values: {*values}, bytes):
+        for values in (Sized(), Negative(), Hinted()):
+            try: print(make(values))
+            except Exception as error: report(error)
+    print(max(items(3), key=lambda number: print('key', number) or -number), min(items(0), default=4))
+    try: max(items(0))
+    except ValueError as error: report(error)
+    print(len({*(Loud() for _ in items(2))}), len(set(Loud() for _ in items(2))))
+""",
 )
