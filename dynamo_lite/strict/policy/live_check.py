@@ -11,6 +11,7 @@ from collections.abc import Callable
 from keyword import iskeyword
 from typing import Any, Final
 
+from dynamo_lite.strict.policy.contents import is_changed
 from dynamo_lite.strict.policy.origins import Origin, Origins, Read, StepKind
 
 _TROUBLE: Final = (AttributeError, KeyError, IndexError, ValueError, TypeError)
@@ -80,6 +81,9 @@ class _Writer:
     def differs(self, read: Read, owner: str, found: str) -> str:
         """An expression that is true where the read gives something else now; empty where nothing can be said."""
         value = read.value
+        if read.meaning == "contents":
+            self.values["is_changed"] = is_changed
+            return f"is_changed({owner}, {self.constant(value)})"
         if read.meaning == "length":
             return f"len({owner}) != {value}"
         if read.meaning == "type":
@@ -168,7 +172,7 @@ class _Bound(_Writer):
             if read.meaning == "keys":  # each of them is looked up anyway
                 self.lines.append(f"if len({owner}) != {len(read.value)}: return False")
                 continue
-            special = read.meaning in ("length", "type")
+            special = read.meaning in ("length", "type", "contents")
             found = "" if special else self.read(read.origin, read.kind, read.step)
             test = self.differs(read, owner, found)
             if test:

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from types import BuiltinFunctionType, FunctionType, MethodType, MethodWrapperType, ModuleType
 from typing import Any, Final, Literal
 
+from dynamo_lite.strict.policy.contents import PLAIN, contents, is_container
 from fx_ir.provenance import Assumption, AssumptionKind
 from solver.errors import Location
 
 StepKind = Literal["attr", "item", "cell"]
-PLAIN: Final = frozenset({int, float, complex, bool, str, bytes, type(None)})
+Meaning = AssumptionKind | Literal["contents"]
 _REGISTRIES: Final = ("_modules", "_parameters", "_buffers", "__dict__")
 _BY_IDENTITY: Final = (FunctionType, BuiltinFunctionType, type)
 LIMIT: Final = 1000  # items of a container whose origins are kept
@@ -65,7 +67,7 @@ class Read:
     kind: StepKind
     step: Any
     value: Any
-    meaning: AssumptionKind
+    meaning: Meaning
     location: Location | None
 
     def path(self) -> str:
@@ -80,6 +82,11 @@ def _holds(owner: Any, name: str, value: Any) -> bool:
         return object.__getattribute__(owner, "__dict__").get(name) is value
     except AttributeError:
         return False
+
+
+def _is_hooks(step: Any) -> bool:
+    """Tables of a module's hooks, which ``dynamo_lite.live_hooks`` looks after."""
+    return type(step) is str and step.endswith("_hooks")
 
 
 class _ByIdentity:
@@ -159,9 +166,14 @@ class Origins:
             return
         made = self.place(value, origin, kind, step)
         if cls is MethodWrapperType:
-            self.place(value.__self__, made, "attr", "__self__")
+            self._held_in(made, "__self__", value.__self__)
+        if issubclass(cls, partial):
+            self._held_in(made, "args", value.args)
+            self._held_in(made, "keywords", value.keywords)
         if cls in (tuple, list, set, frozenset, dict):
             self._container(made, kind, step, value, origin)
+        elif step not in _REGISTRIES and not _is_hooks(step) and is_container(value):
+            self._assume_contents(made)
 
     def _held_by(self, function: Origin) -> None:
         """The cells that a function closes over, and the object that a C method is bound to, are outside as well."""
@@ -171,7 +183,14 @@ class Origins:
             for index, cell in enumerate(value.__closure__):
                 self.place(cell, cells, "item", index)
         elif type(value) is BuiltinFunctionType and type(value.__self__) is not ModuleType:
-            self.place(value.__self__, function, "attr", "__self__")
+            self._held_in(function, "__self__", value.__self__)
+
+    def _held_in(self, holder: Origin, name: str, value: Any) -> None:
+        """What C uses of an object without a read that is seen."""
+        if is_container(value):
+            self.read_from(holder, "attr", name, value)
+        else:
+            self.place(value, holder, "attr", name)
 
     def assume_class(self, origin: Origin) -> None:
         """The object's class is what it is."""
@@ -182,7 +201,12 @@ class Origins:
         self._record(origin, "attr", "keys", tuple(origin.value), "keys")
 
     def _container(self, made: Origin, kind: StepKind, step: Any, value: Any, origin: Origin) -> None:
-        if made.step in _REGISTRIES or len(value) > LIMIT:
+        if made.step == "__dict__" and "_modules" not in value:
+            self._assume_contents(made)
+        if made.step in _REGISTRIES:
+            return
+        if len(value) > LIMIT:
+            self._assume_contents(made)
             return
         items: Iterator[tuple[Any, Any]]
         if isinstance(value, dict):
@@ -192,13 +216,21 @@ class Origins:
         else:
             if all(type(item) in PLAIN for item in value):
                 self._record(origin, kind, step, value.copy(), "value")
+            else:
+                self._assume_contents(made)
             return
+        if isinstance(value, dict) and not _is_hooks(step):  # their order counts as well
+            self._assume_contents(made)
         self._record(made, "attr", "__len__", len(value), "length")
         for key, item in items:
             if type(key) in PLAIN:
                 self.read_from(made, "item", key, item)
 
-    def _record(self, origin: Origin, kind: StepKind, step: Any, value: Any, meaning: AssumptionKind) -> None:
+    def _assume_contents(self, container: Origin) -> None:
+        """A container holds what it holds: C may read it whole, where nobody sees what is read."""
+        self._record(container, "attr", "__contents__", contents(container.value), "contents")
+
+    def _record(self, origin: Origin, kind: StepKind, step: Any, value: Any, meaning: Meaning) -> None:
         # a key of the program's own is told by its identity: its hash would be code of the program
         key = (id(origin.value), kind, step if type(step) in PLAIN else _ByIdentity(step))
         if key not in self._reads:
@@ -217,7 +249,10 @@ class Origins:
             if read.meaning == "keys" and read.origin.parent is not None:
                 path = f"{read.origin.parent.path()}.{read.origin.step}"
                 expected = list(expected)
-            found.append(Assumption(path, expected, read.meaning, read.location))
+            if read.meaning == "contents":
+                found.append(Assumption(read.origin.path(), len(expected), "length", read.location))
+            else:
+                found.append(Assumption(path, expected, read.meaning, read.location))
         return found
 
     def reads(self) -> list[Read]:

@@ -7,7 +7,8 @@ from types import CodeType, FunctionType, ModuleType
 from typing import Any, Final
 
 from dynamo_lite.library import TensorLibrary
-from dynamo_lite.strict.policy.origins import PLAIN, Origin, Origins
+from dynamo_lite.strict.policy.contents import PLAIN
+from dynamo_lite.strict.policy.origins import Origin, Origins
 
 _CONTAINERS: Final = frozenset({tuple, list, dict, set, frozenset})
 _DEPTH: Final = 2  # how far objects held by objects are followed
