@@ -102,6 +102,7 @@ def _iterating(fn: Any, where: slice) -> Replacement:
     return replacement
 
 
+_fn: Any
 for _fn in (zip, itertools.chain, itertools.product, itertools.zip_longest, itertools.compress):
     replaces_directly(_fn)(_iterating(_fn, ALL))
 for _fn in (
