@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import sys
 import threading
 from collections.abc import Callable, Sequence
 from typing import Any, Final
@@ -16,6 +17,22 @@ from fx_ir.program import ExportedProgram
 from solver.errors import GuardError
 
 ON_MISMATCH: Final = ("error", "reexport", "eager")
+
+
+def _compilers() -> list[Callable[[], Any]]:
+    """Whether a compiler or a tracer of PyTorch's reads what runs now: it gets the forward as it was written.
+
+    Dynamo, a mode that sees operators (``make_fx``, ``torch.export``, fake tensors), ``torch.jit.trace``. A process whose modules are not
+    PyTorch's does not import it for this.
+    """
+    torch: Any = sys.modules.get("torch")
+    if torch is None:
+        return []
+    return [
+        torch.compiler.is_dynamo_compiling,
+        torch._C._len_torch_dispatch_stack,
+        torch._C._get_tracing_state,
+    ]
 
 
 def exported(
@@ -92,6 +109,7 @@ class ExportedForward:
         self.strict = strict
         self.on_mismatch = on_mismatch
         self._lock = threading.RLock()
+        self._compilers = _compilers()
         functools.update_wrapper(self, function)
 
     def __get__(self, module: Any, owner: type | None = None) -> Any:
@@ -165,7 +183,15 @@ class BoundForward:
         self.__self__ = module
         self.__wrapped__ = descriptor.function.__get__(module)
 
+    def __getattr__(self, name: str) -> Any:
+        if name in BoundForward.__slots__:
+            raise AttributeError(name)
+        return getattr(self.__wrapped__, name)
+
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        for compiles in self.descriptor._compilers:
+            if compiles():
+                return self.descriptor.function(self.__self__, *args, **kwargs)
         try:
             return self.descriptor.call(self.__self__, args, kwargs)
         except BaseException as error:
