@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -117,12 +117,19 @@ def _with_one(shape: tuple[int, ...], axis: int) -> tuple[int, ...]:
     return (*shape[:axis], 1, *shape[axis + 1 :])
 
 
+_ROUNDINGS: Final[dict[str, Callable[[Array], Array]]] = {
+    "lower": np.floor,
+    "higher": np.ceil,
+    "nearest": np.round,
+}
+
+
 def _of_rows(rows: Array, wanted: Array, interpolation: str, skip: bool) -> Array:
     """Quantiles of sorted rows, a new last dimension."""
     known = np.sum(rows == rows, axis=-1)[..., None]
     rank = wanted * np.maximum(known - 1, 0).astype(rows.dtype)
-    if interpolation in ("lower", "higher", "nearest"):
-        rank = {"lower": np.floor, "higher": np.ceil, "nearest": np.round}[interpolation](rank)
+    if interpolation in _ROUNDINGS:
+        rank = _ROUNDINGS[interpolation](rank)
     low = np.floor(rank)
     below = np.take_along_axis(rows, low.astype(np.int64), axis=-1)
     above = np.take_along_axis(rows, np.ceil(rank).astype(np.int64), axis=-1)

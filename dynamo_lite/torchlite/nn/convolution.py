@@ -165,7 +165,7 @@ class _ConvTranspose(_Conv):
             input, self.weight, self.bias, self.stride, self.padding, extra, self.groups, self.dilation
         )
 
-    def _output_padding(self, input: Any, output_size: Any) -> list[int]:
+    def _output_padding(self, input: Any, output_size: Any) -> list[Any]:
         """What must be added on one side to reach ``output_size``, the spatial sizes or the whole shape.
 
         Without it a dimension has ``(n - 1) * stride - 2 * padding + dilation * (kernel - 1) + 1`` elements; strides decide how much
@@ -177,12 +177,13 @@ class _ConvTranspose(_Conv):
                 f"{type(self).__name__}: for {input.dim()}D input, output_size must have {self.rank} or {input.dim()} "
                 f"elements (got {len(output_size)})"
             )
-        least = [
+        padding_of: Any = self.padding  # numbers: transposed convolutions take no names for it
+        least: list[Any] = [
             (size - 1) * stride - 2 * padding + dilation * (kernel - 1) + 1
             for size, stride, padding, dilation, kernel in zip(
                 input.shape[-self.rank :],
                 self.stride,
-                self.padding,
+                padding_of,
                 self.dilation,
                 self.kernel_size,
                 strict=True,
