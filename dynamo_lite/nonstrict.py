@@ -165,12 +165,11 @@ def _functions_of(forward: Callable[..., Any], classes: Iterable[type]) -> Itera
     plain = getattr(forward, "__func__", forward)
     if isinstance(plain, FunctionType):
         yield plain
-    for cls in classes:
-        for base in cls.__mro__:
-            for value in vars(base).values():
-                # a library's functions write to the module at most, and that is saved
-                if type(value) is FunctionType and _is_users(value):
-                    yield value
+    for base in dict.fromkeys(base for cls in classes for base in cls.__mro__):
+        for value in vars(base).values():
+            # a library's functions write to the module at most, and that is saved
+            if type(value) is FunctionType and _is_users(value):
+                yield value
 
 
 def _is_users(function: FunctionType) -> bool:
