@@ -106,6 +106,18 @@ def _method(function: TensorFunction) -> Callable[..., Any]:
     return method
 
 
+def _reflected(function: TensorFunction, direct: TensorFunction) -> Callable[..., Any]:
+    """Python asks a subclass first, as a shell is of a real tensor; the program has the operands as they stand."""
+
+    def method(self: Any, other: Any, /) -> Any:
+        with torch._C.DisableTorchFunction():
+            if isinstance(other, torch.Tensor):
+                return call(direct, (other, self), {})
+            return call(function, (self, other), {})
+
+    return method
+
+
 def _getter(name: str) -> property:
     def read(self: Any) -> Any:
         return wrap(getattr(self.__dict__["fake"], name))
@@ -121,6 +133,7 @@ def _getter(name: str) -> property:
 _OWN: Final = frozenset(vars(Shell)) | {"__new__", "__init__"}
 for _name, _function in BY_METHOD.items():
     if _name not in _OWN:
-        setattr(Shell, _name, _method(_function))
+        _direct = BY_METHOD.get(_name.replace("__r", "__", 1)) if _name.startswith("__r") else None
+        setattr(Shell, _name, _method(_function) if _direct is None else _reflected(_function, _direct))
 for _name in {*BY_ATTRIBUTE, "shape", "dtype", "device", "layout"} - _OWN:
     setattr(Shell, _name, _getter(_name))

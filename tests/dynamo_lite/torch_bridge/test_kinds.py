@@ -13,6 +13,7 @@ import torch.nn.functional as F
 from torch import nn
 
 import dynamo_lite as dl
+from fx_ir.structure import same_graph
 from tests.dynamo_lite.torch_bridge.support import (
     assert_equals_eager,
     both_modes,
@@ -162,3 +163,20 @@ def test_functions_that_are_marked_as_constant_are_called_natively() -> None:
     unmarked = module(lambda self, x: x + 1 if importlib.util.find_spec("no_such") else x)
     with pytest.raises(dl.UnsupportedError, match="_imp"):
         dl.export(unmarked, (torch.randn(3, 4),), strict=True)
+
+
+def operands_in_order(self: Any, x: Any) -> Any:
+    t = self.held
+    return t + x, t - x, t * x, t / x, t**x, t % x, t // x, t @ x, x + t, 2 - x, 2 * x
+
+
+def test_a_buffer_before_a_result_stays_before_it() -> None:
+    """Python asks a subclass's reflected method first."""
+    model = module(operands_in_order)
+    model.register_buffer("held", torch.rand(3, 3) + 1)
+    x = torch.rand(3, 3) + 1
+    programs = [dl.export(model, (x,), strict=strict) for strict in (True, False)]
+    assert same_graph(programs[0].graph_module, programs[1].graph_module) == []
+    for program in programs:
+        assert_equals_eager(model, program, (x,))
+    assert "aten.rsub.Tensor" not in operators(programs[1])

@@ -16,6 +16,7 @@ import torch
 import dynamo_lite as dl
 from benchmarks.export_torch import compare, dynamic_shapes
 from dynamo_lite.trace.inputs import bind_call
+from fx_ir.structure import same_graph
 from tests.zoo.plain import PLAIN
 
 pytest.importorskip("transformers")
@@ -66,6 +67,17 @@ def check(name: str, strict: bool) -> None:
         assert compare(expected, found) in (("equal", "close") if name in OTHER_KERNELS else ("equal",))
 
 
+def check_graphs(name: str) -> None:
+    torch.manual_seed(0)
+    model, args, kwargs, dims = MODELS[name]()
+    given = dynamic_shapes(dims, args, kwargs, dl.Dim.DYNAMIC)
+    strict, native = (
+        dl.export(model, *copy.deepcopy((args, kwargs)), dynamic_shapes=given, strict=strict)
+        for strict in (True, False)
+    )
+    assert same_graph(strict.graph_module, native.graph_module) == []
+
+
 @pytest.fixture(autouse=True)
 def _quiet() -> Any:
     with warnings.catch_warnings():
@@ -84,3 +96,17 @@ def test_model(name: str, strict: bool) -> None:
 @pytest.mark.parametrize("name", [name for name in MODELS if name not in SELECTION])
 def test_rest(name: str, strict: bool) -> None:
     check(name, strict)
+
+
+BOTH: Final = tuple(name for name in MODELS if name not in REFUSED and name not in ONLY_NONSTRICT)
+
+
+@pytest.mark.parametrize("name", [name for name in BOTH if name in SELECTION])
+def test_both_modes_give_one_graph(name: str) -> None:
+    check_graphs(name)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", [name for name in BOTH if name not in SELECTION])
+def test_both_modes_give_one_graph_rest(name: str) -> None:
+    check_graphs(name)

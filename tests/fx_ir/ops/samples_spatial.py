@@ -214,7 +214,7 @@ def frames() -> list[Sample]:
     found += [sample("stft", F(2, 40), 16, 4, None, window, False, None, True), sample("stft", T((40,), "complex64"), 16, 4), sample("stft", F(40), 16, 4, 12, T((12,), values="positive"), False, True, True)]  # fmt: skip
     for bins, fft in ((9, 16), (8, 15)):
         spectrum = T((2, bins, 7), "complex64")
-        tail = {"_compare": "values", "_tolerance": 1e-4}
+        tail: dict[str, Any] = {"_compare": "values", "_tolerance": 1e-4}
         found += [sample("istft", spectrum, fft, 4, **tail), sample("istft", spectrum, fft, 4, fft, T((fft,), values="positive"), True, True, None, 25, **tail), sample("istft", spectrum, fft, 4, None, None, False, **tail)]  # fmt: skip
     found += [sample("istft", T((9, 7), "complex128"), 16, 4, _compare="values"), sample("istft", T((16, 7), "complex64"), 16, 4, None, None, True, False, False, None, True, _compare="values", _tolerance=1e-4), sample("istft", T((9, 7), "complex64"), 16, 4, None, None, True, False, None, 60, _compare="values", _tolerance=1e-4)]  # fmt: skip
     for name in ("fft_fftfreq", "fft_rfftfreq"):
