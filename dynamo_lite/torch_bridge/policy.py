@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import builtins
 import functools
+import operator
 from types import (
     BuiltinFunctionType,
     CodeType,
     FunctionType,
+    MappingProxyType,
     MethodDescriptorType,
     ModuleType,
     WrapperDescriptorType,
@@ -64,11 +66,16 @@ _MODE_READERS: Final = (torch.is_grad_enabled, torch.is_inference_mode_enabled)
 _RESEEDS: Final = frozenset({"manual_seed", "seed", "set_state"})
 _VALUES: Final = frozenset({int, float, bool, complex, str, bytes, range, slice})
 # Attributes of a real tensor that compute: a view of a parameter is an operator of the program.
+# Containers that find tensors by identity: what is stored in them must stay what it is.
+_BY_HASH: Final = (set, frozenset, dict, MappingProxyType, type({}.keys()), type({}.items()))
+_SEQUENCES: Final = (list, tuple, type({}.values()))
 _COMPUTED: Final = ("T", "mT", "mH", "H", "data", "real", "imag")
 
 
 class TorchPolicy(TracePolicy):
     """One capture's policy."""
+
+    trusted_slots = frozenset({torch.Tensor.__hash__.__code__})
 
     def __init__(self, tracer: Tracer, transaction: Transaction, origins: Origins) -> None:
         super().__init__(tracer, transaction, origins)
@@ -101,7 +108,8 @@ class TorchPolicy(TracePolicy):
             return legacy.is_instance(*args)
         kind = type(fn)
         if fn is set_item:
-            args = (self._lifted(args[0]), self._lifted(args[1]), args[2])
+            key = args[1] if isinstance(args[0], _BY_HASH) else self._lifted(args[1])
+            args = (self._lifted(args[0]), key, args[2])
         elif kind is BuiltinFunctionType:
             owner = fn.__self__
             if type(owner) in self.tensors:
@@ -111,7 +119,11 @@ class TorchPolicy(TracePolicy):
             module = "torch._C" if identity in _STATIC else _module_of(fn)
             if module.startswith("torch"):
                 self._refuse_tensors(fn, module, args, kwargs)
-            elif (owner is None or type(owner) is ModuleType) and fn not in _BY_IDENTITY:
+            elif (
+                (owner is None or type(owner) is ModuleType)
+                and fn not in _BY_IDENTITY
+                and not (args and isinstance(args[0], _BY_HASH))
+            ):
                 args = self._without_data(args)
         elif kind is MethodDescriptorType or kind is WrapperDescriptorType:
             if fn.__objclass__.__module__.startswith("torch"):
@@ -186,9 +198,23 @@ class TorchPolicy(TracePolicy):
         return super().unary(symbol, self._lifted(value))
 
     def contains(self, container: Any, value: Any) -> bool:
+        if isinstance(container, _BY_HASH):
+            found: bool = self.operate(operator.contains, container, value)
+            return found
+        if type(container) in _SEQUENCES:
+            return any(item is value or self._equal(item, value) for item in container)
         return super().contains(self._lifted(container), self._lifted(value))
 
+    def _equal(self, item: Any, value: Any) -> bool:
+        """``item == value`` as C asks it of the items of a sequence, where a tensor takes part."""
+        special = self.special_types
+        if type(item) in special or type(value) in special:
+            return self.truth(self.compare("==", item, value))
+        return bool(self.operate(operator.eq, item, value))
+
     def subscript(self, container: Any, key: Any) -> Any:
+        if isinstance(container, _BY_HASH):
+            return self.operate(operator.getitem, container, key)
         return super().subscript(self._lifted(container), self._lifted(key))
 
     def format(self, value: Any, conversion: str | None, spec: str) -> str:

@@ -57,6 +57,8 @@ class TracePolicy(NullPolicy):
     """One capture's policy. ``environment`` holds what was read of the process environment."""
 
     uncatchable: tuple[type[BaseException], ...] = (ExportError,)
+    # Slots in Python that depend on the identity of their operand alone: C may call them on tensors too.
+    trusted_slots: frozenset[CodeType] = frozenset()
 
     def __init__(self, tracer: Tracer, transaction: Transaction, origins: Origins) -> None:
         self.tracer = tracer

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import importlib.util
+import operator
 from collections import Counter, OrderedDict, defaultdict
 from typing import Any
 
@@ -180,3 +181,35 @@ def test_a_buffer_before_a_result_stays_before_it() -> None:
     for program in programs:
         assert_equals_eager(model, program, (x,))
     assert "aten.rsub.Tensor" not in operators(programs[1])
+
+
+class Tied(nn.Module):
+    """Finds its parameters again in sets, dicts and lists."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.l = nn.Linear(4, 4)
+        self.k = nn.Linear(4, 4)
+        self.k.weight = self.l.weight
+
+    def forward(self, x: Any) -> Any:
+        dtype = next(p.dtype for p in self.parameters() if p.is_floating_point())
+        seen = set()
+        for _, parameter in self.named_parameters():
+            seen.add(parameter)
+        names = {parameter: name for name, parameter in self.named_parameters()}
+        order = {}
+        order[self.l.bias] = 5.0
+        held = [self.l.weight, self.k.bias]
+        found = self.k.weight in names, self.l.bias in seen, self.k.weight in held, x in seen, x in [x]
+        counts = len(list(self.parameters())), len(seen), len(names), operator.contains(seen, self.k.bias)
+        names.pop(self.k.weight)
+        return self.l(x).to(dtype) * order[self.l.bias], found, counts, names[self.l.bias], len(names)
+
+
+@both_modes
+def test_parameters_are_found_by_identity(strict: bool) -> None:
+    """A shared parameter is one element of a set and one key; what is looked up is found, without reading data."""
+    model = Tied()
+    program = dl.export(model, (torch.randn(2, 4),), strict=strict)
+    assert_equals_eager(model, program, (torch.randn(2, 4),))
