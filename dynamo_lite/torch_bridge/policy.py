@@ -67,8 +67,15 @@ _RESEEDS: Final = frozenset({"manual_seed", "seed", "set_state"})
 _VALUES: Final = frozenset({int, float, bool, complex, str, bytes, range, slice})
 # Attributes of a real tensor that compute: a view of a parameter is an operator of the program.
 # Containers that find tensors by identity: what is stored in them must stay what it is.
-_BY_HASH: Final = (set, frozenset, dict, MappingProxyType, type({}.keys()), type({}.items()))
-_SEQUENCES: Final = (list, tuple, type({}.values()))
+_BY_HASH: Final[tuple[type, ...]] = (
+    set,
+    frozenset,
+    dict,
+    MappingProxyType,
+    type({}.keys()),
+    type({}.items()),
+)
+_SEQUENCES: Final[tuple[type, ...]] = (list, tuple, type({}.values()))
 _COMPUTED: Final = ("T", "mT", "mH", "H", "data", "real", "imag")
 
 
