@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dis
+import gc
 from collections import Counter
+from collections.abc import Iterator
 from random import Random
 
 import pytest
@@ -15,6 +17,15 @@ from tests.dynamo_lite.strict.fuzz.__main__ import NEVER, opcodes, shorten
 from tests.dynamo_lite.strict.fuzz.compare import FILE, check, difference
 from tests.dynamo_lite.strict.fuzz.found import PROGRAMS
 from tests.dynamo_lite.strict.fuzz.writer import write_program
+
+
+@pytest.fixture(autouse=True, scope="module")
+def little_to_collect() -> Iterator[None]:
+    """Each program ends with a collection: of its own objects, not of all that the process holds."""
+    gc.collect()
+    gc.freeze()
+    yield
+    gc.unfreeze()
 
 
 @settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
