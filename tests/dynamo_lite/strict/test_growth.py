@@ -14,6 +14,7 @@ from dynamo_lite.strict.machine.code import PLAIN
 _NOT_LINEAR = ("context_chain", "deep_inheritance")
 
 
+@pytest.mark.long  # a busy machine may stretch any of these
 @pytest.mark.parametrize(
     ("program", "size"),
     [row for row in PROGRAMS if row[0].__name__ not in _NOT_LINEAR],
