@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Final
 
@@ -133,17 +133,19 @@ def test_refused() -> None:
         nn.functional.interpolate(torchlite.ones(1, 1, 4, 4), size=2, mode="bilinear", antialias=True)
     with pytest.raises(NotImplementedError, match="max_norm"):
         nn.functional.embedding_bag(torchlite.tensor([[0]]), torchlite.ones(2, 2), max_norm=1.0)
-    for layer in (nn.Linear, nn.LSTM, nn.BatchNorm1d, nn.TransformerEncoderLayer):
-        with pytest.raises(AssertionError, match="CUDA"):
-            layer(*(4, 2)[: 1 if layer is nn.BatchNorm1d else 2], device="cuda")
-    for make in (
+    makes: list[Callable[[], Any]] = [
+        lambda: nn.Linear(4, 2, device="cuda"),
+        lambda: nn.LSTM(4, 2, device="cuda"),
+        lambda: nn.BatchNorm1d(4, device="cuda"),
+        lambda: nn.TransformerEncoderLayer(4, 2, device="cuda"),
         lambda: x.to("cuda"),
         lambda: torchlite.tensor([1.0], device="cuda"),
         lambda: torchlite.as_tensor([1.0], device="cuda"),
         lambda: torchlite.arange(3, device="cuda:1"),
         lambda: x.new_tensor([1.0], device="cuda"),
         lambda: torchlite.ones_like(x, device="cuda"),
-    ):
+    ]
+    for make in makes:
         with pytest.raises(AssertionError, match="CUDA"):
             make()
     with pytest.raises(RuntimeError, match="CPU alone"):
