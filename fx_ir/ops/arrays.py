@@ -144,6 +144,6 @@ def in_float32(function: Callable[..., Array]) -> Callable[..., Array]:
 
 def average(array: Array, axis: tuple[int, ...], keepdims: bool) -> Array:
     """The mean over the axes; NaN, without NumPy's warning, where there is nothing to average."""
-    total = np.sum(array, axis=axis, keepdims=keepdims)
+    total = np.add.reduce(array, axis=axis, keepdims=keepdims)
     count = math.prod(array.shape[one] for one in axis)
     return as_array(np.true_divide(total, np.asarray(count).astype(np.asarray(total).dtype)))

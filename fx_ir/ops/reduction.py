@@ -105,8 +105,8 @@ def title(dtype: DType) -> str:
 
 def _nan_average(array: Array, axis: tuple[int, ...], keepdims: bool) -> Array:
     known = ~np.isnan(array)
-    count = np.sum(known, axis=axis, keepdims=keepdims, dtype=array.real.dtype)
-    return as_array(np.sum(np.where(known, array, 0), axis=axis, keepdims=keepdims) / count)
+    count = np.add.reduce(known, axis=axis, keepdims=keepdims, dtype=array.real.dtype)
+    return as_array(np.add.reduce(np.where(known, array, 0), axis=axis, keepdims=keepdims) / count)
 
 
 mean = _of_sum(average)
