@@ -142,8 +142,15 @@ def in_float32(function: Callable[..., Array]) -> Callable[..., Array]:
     return kernel
 
 
+def sum_over(array: Any, axis: tuple[int, ...], keepdims: bool, dtype: Any = None) -> Array:
+    """``np.sum``; its stubs know ``keepdims`` as a literal only."""
+    untyped: Any = np.sum
+    total: Array = untyped(array, axis=axis, keepdims=keepdims, dtype=dtype)
+    return total
+
+
 def average(array: Array, axis: tuple[int, ...], keepdims: bool) -> Array:
     """The mean over the axes; NaN, without NumPy's warning, where there is nothing to average."""
-    total = np.add.reduce(array, axis=axis, keepdims=keepdims)
+    total = sum_over(array, axis, keepdims)
     count = math.prod(array.shape[one] for one in axis)
     return as_array(np.true_divide(total, np.asarray(count).astype(np.asarray(total).dtype)))

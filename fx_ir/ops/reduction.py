@@ -9,7 +9,7 @@ import numpy as np
 
 from fx_ir.dtypes import Category, DType, bool_, get_default_dtype, int64, uint8
 from fx_ir.meta import Size, TensorMeta
-from fx_ir.ops.arrays import Array, as_array, average, compute_type, dense, to_float
+from fx_ir.ops.arrays import Array, as_array, average, compute_type, dense, sum_over, to_float
 from fx_ir.ops.registry import register
 from fx_ir.ops.shapes import wrap_dim, wrap_dims
 
@@ -105,8 +105,8 @@ def title(dtype: DType) -> str:
 
 def _nan_average(array: Array, axis: tuple[int, ...], keepdims: bool) -> Array:
     known = ~np.isnan(array)
-    count = np.add.reduce(known, axis=axis, keepdims=keepdims, dtype=array.real.dtype)
-    return as_array(np.add.reduce(np.where(known, array, 0), axis=axis, keepdims=keepdims) / count)
+    count = sum_over(known, axis, keepdims, array.real.dtype)
+    return as_array(sum_over(np.where(known, array, 0), axis, keepdims) / count)
 
 
 mean = _of_sum(average)
