@@ -204,13 +204,14 @@ def return_generator(frame: Frame, stack: list[Any], arg: None) -> Frame | None:
         made.__name__ = frame.code.name
         made.__qualname__ = frame.code.code.co_qualname
     key = id(made)
-    frame.object = weakref.ref(made, lambda _: _forget(key))
-    _CODES[key] = frame.object, frame.code.code
+    held = weakref.ref(made, lambda _: _forget(key))
+    _CODES[key] = held, frame.code.code
     _FRAMES[key] = weakref.ref(frame)  # the object keeps the frame, and the collector sees it do so
     frame.running = frame.done = frame.primed = frame.priming = frame.started = frame.async_yield = False
     back, deliver = frame.back, frame.deliver
     assert back is not None
     frame.handled = Handled()
+    frame.object = held  # last: an interrupt may come at any step, and a frame with an object is whole
     frame.back = None
     if deliver is not None:
         frame.back = back

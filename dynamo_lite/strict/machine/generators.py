@@ -135,6 +135,10 @@ def _delegate_yielded(routine: Frame, result: Any) -> Frame | None:
 
 def leave(frame: GeneratorFrame) -> None:
     """The frame has ended, by return or by an exception: its object ends too."""
+    if not hasattr(
+        frame, "object"
+    ):  # an interrupt came before the object was made: what is handled is the caller's yet
+        return
     frame.done = True
     frame.running = False
     frame.handled.previous = None

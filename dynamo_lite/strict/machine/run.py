@@ -174,6 +174,8 @@ def unwind(frame: Frame, error: BaseException, again: bool = False, at: int | No
         if code is not None and code.suspendable:
             current.back = None
         current = below
+    if isinstance(error, KeyboardInterrupt):  # it came while a frame was being taken off
+        raise error
     raise AssertionError("no exit frame below")
 
 

@@ -233,6 +233,49 @@ def test_an_interrupt_leaves_all_as_it_was() -> None:
     assert interpret(lambda: [i * 2 for i in range(3)])() == [0, 2, 4]
 
 
+def test_interrupts_come_out_as_interrupts_wherever_they_hit() -> None:
+    """Frames that are being made or taken off included: two hundred moments in generators, ``with`` and handlers."""
+
+    class Held:
+        def __enter__(self) -> Any:
+            return self
+
+        def __exit__(self, *exc: object) -> bool:
+            return False
+
+    def inner() -> Iterator[int]:
+        try:
+            yield from (x for x in [1, 2])
+        finally:
+            pass
+
+    def endless() -> None:
+        while True:
+            with Held():
+                sorted([3, 1, 2], key=lambda x: -x)
+            try:
+                {}["x"]
+            except KeyError as error:
+                repr(error)
+            for _ in inner():
+                pass
+
+    def alarm(*_: Any) -> None:
+        if is_interpreting():
+            raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGALRM, alarm)
+    try:
+        for number in range(200):
+            with pytest.raises(KeyboardInterrupt):
+                signal.setitimer(signal.ITIMER_REAL, 0.002 + number * 0.00003, 0.5)
+                interpret(endless)()
+            signal.setitimer(signal.ITIMER_REAL, 0)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
 def test_an_interrupt_while_tracing_leaves_all_as_it_was() -> None:
     outside: list[int] = []
     limit = sys.getrecursionlimit()
