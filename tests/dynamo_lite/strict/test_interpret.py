@@ -249,12 +249,14 @@ def test_interrupts_come_out_as_interrupts_wherever_they_hit() -> None:
         finally:
             pass
 
+    empty: dict[str, int] = {}
+
     def endless() -> None:
         while True:
             with Held():
                 sorted([3, 1, 2], key=lambda x: -x)
             try:
-                {}["x"]
+                empty["x"]
             except KeyError as error:
                 repr(error)
             for _ in inner():
