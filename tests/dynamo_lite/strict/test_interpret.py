@@ -240,8 +240,8 @@ def test_interrupts_come_out_as_interrupts_wherever_they_hit() -> None:
         def __enter__(self) -> Any:
             return self
 
-        def __exit__(self, *exc: object) -> bool:
-            return False
+        def __exit__(self, *exc: object) -> None:
+            pass
 
     def inner() -> Iterator[int]:
         try:
