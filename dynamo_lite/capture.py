@@ -64,8 +64,9 @@ def export(
         library = library_for(mod)
         if not isinstance(args, (tuple, list)):
             raise ARGS_NOT_TUPLE(type=type(args).__name__)
-        capture = Capture(library, mod, undecorated(mod.forward), mod, strict)
-        capture.preserved = tuple(preserve_module_call_signature)
+        named = preserve_module_call_signature
+        preserved = (named,) if isinstance(named, str) else tuple(named)
+        capture = Capture(library, mod, undecorated(mod.forward), mod, strict, preserved=preserved)
         return capture.program(tuple(args), dict(kwargs or {}), dynamic_shapes)
     except BaseException as error:
         places.only_user_frames(error)

@@ -104,8 +104,6 @@ def keeping(tracer: Tracer, module: Any, names: Sequence[str]) -> Iterator[None]
 
     Raises ``preserved-module-unknown``.
     """
-    if isinstance(names, str):
-        names = (names,)
     known = dict(tracer.library.named_modules(module))
     for name in names:
         if name not in known or name == "":

@@ -96,6 +96,12 @@ def test_exported_again(strict: bool) -> None:
         program.module()(numbers(65, 4))
 
 
+def test_a_single_name_is_a_name() -> None:
+    """M34: a string names one module."""
+    program = dl.export(Net(), (numbers(2, 4),), preserve_module_call_signature="seq")
+    assert [entry.fqn for entry in program.module_call_graph if entry.signature] == ["", "seq"]
+
+
 @both_modes
 def test_kept_signature(strict: bool) -> None:
     """M34: keywords, containers, buffers that are updated, and a call of the part alone."""

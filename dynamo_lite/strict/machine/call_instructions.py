@@ -88,12 +88,9 @@ def call_null_above(frame: Frame, stack: list[Any], count: int) -> Frame | None:
 def _call_kw(frame: Frame, stack: list[Any], count: int, names: tuple[str, ...], above: bool) -> Frame | None:
     size = len(stack)
     first = size - count
-    if above:
-        fn, own = stack[first - 2], stack[first - 1]
-    else:
-        fn, own = stack[first - 2], stack[first - 1]
-        if fn is NULL:
-            fn, own = own, NULL
+    fn, own = stack[first - 2], stack[first - 1]
+    if fn is NULL and not above:
+        fn, own = own, NULL
     split = size - len(names)
     args = stack[first:split] if own is NULL else [own, *stack[first:split]]
     values = stack[split:]
@@ -102,8 +99,14 @@ def _call_kw(frame: Frame, stack: list[Any], count: int, names: tuple[str, ...],
         args.insert(0, fn.__self__)
         fn = fn.__func__
     if type(fn) is FunctionType:
-        code = (PLAIN if frame.policy is None else TRACED).get(id(fn.__code__))
-        if code is not None and code.planned:
+        plain = frame.policy is None
+        code = (PLAIN if plain else TRACED).get(id(fn.__code__))
+        if (
+            code is not None
+            and code.planned
+            and not code.opaque
+            and (plain or not getattr(fn, CONSTANT_MARK, False))
+        ):
             slots = bind_by_plan(code, fn, args, names, values)
             if slots is not None:
                 made = new_frame(code, slots, fn.__globals__, frame)

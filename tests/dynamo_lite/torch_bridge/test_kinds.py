@@ -151,7 +151,8 @@ def probed_once(name: str) -> bool:
 
 
 def constants_of_the_process(self: Any, x: Any) -> Any:
-    return x + 1 if probed("json") and probed_once("json") and not probed("no_such_module") else x
+    found = probed("json") and probed_once("json")
+    return x + 1 if found and not probed("no_such_module") and not probed(name="no_such_module") else x
 
 
 def test_functions_that_are_marked_as_constant_are_called_natively() -> None:
