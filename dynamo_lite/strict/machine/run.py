@@ -58,12 +58,14 @@ def execute(machine: Machine, fn: Any, args: tuple[Any, ...], kwargs: dict[str, 
     outer = machine.frame
     leave = machine.exit_frame(outer)
     machine.frame = leave
+    handled, value = leave.handled, leave.handled.value
     observed = None if machine.policy is None else HOST.pause()
     try:
         frame = INVOKE[0](leave, fn, args, kwargs)
         return leave.stack.pop() if frame is None else run(frame)
     finally:
         machine.frame = outer
+        handled.value = value  # an interrupt may come between the steps of a handler
         if machine.policy is not None:
             HOST.end(observed)
 
