@@ -275,7 +275,8 @@ def test_interrupts_come_out_as_interrupts_wherever_they_hit() -> None:
             signal.setitimer(signal.ITIMER_REAL, 0)
             with pytest.raises(ZeroDivisionError) as caught:
                 interpret(lambda: 1 / 0)()
-            assert caught.value.__context__ is None  # no handler of the interrupted run is thought to be running
+            # no handler of the interrupted run is thought to be running
+            assert caught.value.__context__ is None
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
