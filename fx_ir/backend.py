@@ -24,6 +24,13 @@ class Backend(Protocol):
 
     name: str
 
+    @property
+    def joined(self) -> Callable[[Any, list[Any]], Any] | None:
+        """``joined(results, operands)``: what control flow returned, for an autograd that takes the whole for one operator.
+
+        None for a library without autograd.
+        """
+
     def is_tensor(self, obj: object) -> bool:
         """True for the library's tensors."""
 

@@ -127,6 +127,10 @@ class _Writer:
         comment = "" if location is None else f"  # {location}".replace("\n", " ")
         if isinstance(target, HigherOrderOperator):
             yield from control_flow.WRITERS[target.name](self, node)
+            if self.backend.joined is not None:
+                joined = self.bind(self.backend.joined, "joined")
+                operands = [source for source in node.all_input_nodes if source.op != "get_attr"]
+                yield f"{node.name} = {joined}({node.name}, {self.argument(operands)})"
             return
         if isinstance(target, Operator):
             special = _SPECIAL.get(target.name)

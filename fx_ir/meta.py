@@ -112,6 +112,12 @@ class TensorMeta:
             offset,
         )
 
+    def requiring(self, requires_grad: bool) -> TensorMeta:
+        """The same description, its layout included, of a tensor that requires gradients or does not."""
+        if requires_grad is self.requires_grad:
+            return self
+        return TensorMeta(self.shape, self.dtype, self.device, self._strides, requires_grad, self._offset)
+
     def __repr__(self) -> str:
         sizes = ", ".join(repr(size) for size in self.shape)
         return f"{self.dtype.short}[{sizes}]"

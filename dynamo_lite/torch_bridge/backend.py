@@ -37,6 +37,32 @@ def _opaque(value: Any, sources: Any, why: str) -> Any:
     return torch.ops.aten.alias(value)
 
 
+class _Joined(torch.autograd.Function):
+    """What control flow returned. An operand that the way taken did not use has a gradient of zeros, as in PyTorch."""
+
+    @staticmethod
+    def forward(ctx: Any, count: int, *values: Any) -> Any:
+        ctx.set_materialize_grads(False)
+        ctx.operands = [(value.shape, value.dtype, value.device) for value in values[count:]]
+        return tuple([value.detach() for value in values[:count]])
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Any) -> Any:
+        zeros = [torch.zeros(shape, dtype=dtype, device=device) for shape, dtype, device in ctx.operands]
+        return None, *gradients, *zeros
+
+
+def _joined(results: Any, operands: list[Any]) -> Any:
+    if not torch.is_grad_enabled():
+        return results
+    given = [value for value in operands if isinstance(value, torch.Tensor) and value.requires_grad]
+    if not given:
+        return results
+    tensors = [value for value in results if isinstance(value, torch.Tensor)]
+    made = iter(_Joined.apply(len(tensors), *tensors, *given))
+    return tuple([next(made) if isinstance(value, torch.Tensor) else value for value in results])
+
+
 KERNELS: Final[dict[str, Callable[..., Any]]] = {OPAQUE: _opaque}
 """Kernels of operators that PyTorch does not have: our own, and the functional forms of users' operators that write."""
 
@@ -54,6 +80,7 @@ class Backend:
     """Tensors are their own native values."""
 
     name = "torch"
+    joined = staticmethod(_joined)
 
     def is_tensor(self, obj: object) -> bool:
         return isinstance(obj, torch.Tensor) and not is_fake(obj) and is_ordinary(obj)

@@ -24,6 +24,7 @@ from dynamo_lite.torch_bridge.answers import PATCHED, answers, set_grad_enabled
 from dynamo_lite.torch_bridge.convert import TorchSize
 from dynamo_lite.torch_bridge.errors import OUTPUT_DIRTY, TRANSFORM
 from dynamo_lite.torch_bridge.shell import unwrap
+from dynamo_lite.trace.gradients import FLOATING
 from dynamo_lite.trace.tracer import Tracer
 
 
@@ -99,15 +100,12 @@ def _apply(cls: Any, *args: Any, **kwargs: Any) -> Any:
     why = f"the autograd function {cls.__name__}"
 
     def differentiable(value: Any) -> Any:
-        if not is_tensor(value) or id(value) in constant or meta_of(value).dtype.category < _FLOATING:
+        if not is_tensor(value) or id(value) in constant or meta_of(value).dtype.category < FLOATING:
             return value
         fake = target.fake_of(value)
         return target.gradients.replaced(fake, sources, why, all(fake is not source for source in sources))
 
     return tuple(map(differentiable, result)) if type(result) is tuple else differentiable(result)
-
-
-_FLOATING: Final = 2  # the least category of dtypes that have gradients
 
 
 @contextmanager

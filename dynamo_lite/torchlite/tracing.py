@@ -126,6 +126,7 @@ class Backend:
     """Runs programs on NumPy kernels over this library's tensors."""
 
     name = "torchlite"
+    joined = None
     native_attribute = "_array"  # where unwrap finds the native value
 
     def is_tensor(self, obj: object) -> bool:

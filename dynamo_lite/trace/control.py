@@ -122,7 +122,7 @@ def trace_cond(
         (predicate, attributes[0], attributes[1], tuple(captured)),
         meta=tracer.node_meta(metas),
     )
-    outputs = tracer.outputs_of(node, metas)
+    outputs = tracer.outputs_of(higher_order.cond, node, metas)
     for index, output in enumerate(outputs):
         others = [each for branch in branches for each in sources(branch, index, {})]
         share(tracer, output, others, "a result of cond")

@@ -13,6 +13,7 @@ from dynamo_lite.lowering import modes
 from dynamo_lite.trace.errors import GRADIENT_WRITTEN
 from fx_ir import functionalize
 from fx_ir.functionalize import Alias
+from fx_ir.higher_order import HigherOrderOperator
 from fx_ir.meta import TensorMeta
 from fx_ir.node import Node
 from fx_ir.ops.autograd import OPAQUE
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from dynamo_lite.fake import FakeTensor
     from dynamo_lite.trace.tracer import Tracer
 
-_FLOATING: Final = 2  # the least category of dtypes that have gradients
+FLOATING: Final = 2  # the least category of dtypes that have gradients
 _SEVERED: Final = "aten::detach"
 WITHOUT_GRADIENTS: Final = (
     "a program exported with gradients off, whose model switches them or writes where autograd does not look"
@@ -43,9 +44,9 @@ class Gradients:
         self._shown: dict[Node, Node] = {}
         self._hidden_write = False  # with gradients off, to what autograd would not see written
 
-    def sever(self, op: Operator, node: Node) -> Node:
+    def sever(self, op: Operator | HigherOrderOperator, node: Node) -> Node:
         """``node``, or a detached one where the model has switched gradients off and some could flow."""
-        if not self._enabled or modes.grad_enabled() or op.qualified == _SEVERED or not self._carry(node):
+        if not self._enabled or modes.grad_enabled() or op is OPS[_SEVERED] or not self._carry(node):
             return node
         made = self._tracer.level.graph.call_function(OPS[_SEVERED], (node,), meta=dict(node.meta))
         self._carries[made] = False
@@ -162,7 +163,7 @@ def _floats(node: Node) -> bool:
 
 
 def _is_floating(val: Any) -> bool:
-    return isinstance(val, TensorMeta) and val.dtype.category >= _FLOATING
+    return isinstance(val, TensorMeta) and val.dtype.category >= FLOATING
 
 
 def _blocks(node: Node) -> bool:

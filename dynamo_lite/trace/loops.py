@@ -147,7 +147,7 @@ def _share_carried(
 
 def _finish(tracer: Tracer, op: Any, args: tuple[Any, ...], metas: tuple[Any, ...]) -> list[Any]:
     node = tracer.level.graph.call_function(op, args, meta=tracer.node_meta(metas))
-    return tracer.outputs_of(node, metas)
+    return tracer.outputs_of(op, node, metas)
 
 
 def _sliced(tracer: Tracer, what: str, xs: Any) -> tuple[list[Any], TreeSpec, Any, list[TensorMeta]]:

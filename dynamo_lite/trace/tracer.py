@@ -18,13 +18,14 @@ from dynamo_lite.trace import overlap
 from dynamo_lite.trace.calls import ModuleCalls
 from dynamo_lite.trace.definitions import Definitions
 from dynamo_lite.trace.errors import IN_PLACE_RESIZES, IN_PLACE_VIEW, WRITE_THROUGH_EXPAND
-from dynamo_lite.trace.gradients import Gradients
+from dynamo_lite.trace.gradients import FLOATING, Gradients
 from dynamo_lite.trace.level import Level
 from dynamo_lite.trace.naming import Naming
 from dynamo_lite.trace.state import LiftedState
 from fx_ir import functionalize
 from fx_ir.contract import Distinct
 from fx_ir.functionalize import Alias
+from fx_ir.higher_order import HigherOrderOperator
 from fx_ir.meta import TensorMeta
 from fx_ir.node import Node, map_nodes
 from fx_ir.ops.registry import OPS, Operator, find, infer, is_tensor
@@ -111,10 +112,17 @@ class Tracer:
         """A new fake tensor of the library's kind."""
         return self._fake_class(self, meta, node, "value", None, alias)
 
-    def outputs_of(self, node: Node, metas: tuple[Any, ...]) -> list[Any]:
-        """Fakes for the parts of a node that holds a tuple; plain parts as they are."""
+    def outputs_of(self, op: HigherOrderOperator, node: Node, metas: tuple[Any, ...]) -> list[Any]:
+        """Fakes for what control flow returns; plain parts as they are.
+
+        Outside, it is one operator: each floating-point result requires gradients if one of its operands does.
+        """
         if self._fresh:
             self._define_fresh(metas, node)
+        given = [source.meta.get("val") for source in node.all_input_nodes]
+        follows = modes.grad_enabled() and any(
+            isinstance(meta, TensorMeta) and meta.requires_grad for meta in given
+        )
         outputs: list[Any] = []
         for index, meta in enumerate(metas):
             if isinstance(meta, (int, float, bool, type(None))):
@@ -122,7 +130,8 @@ class Tracer:
                 continue
             part = self.level.graph.call_function(getitem, (node, index), meta=self.node_meta(meta))
             if isinstance(meta, TensorMeta):
-                outputs.append(self.value(meta, part))
+                known = meta.requiring(follows and meta.dtype.category >= FLOATING)
+                outputs.append(self.value(known, self.gradients.sever(op, part)))
             else:
                 self.level.sizes.define(meta.expr, part)
                 outputs.append(meta)

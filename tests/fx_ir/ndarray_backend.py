@@ -20,6 +20,7 @@ class NdarrayBackend:
     """Arrays carry no ``requires_grad``; what ``from_numpy`` is told of it is lost."""
 
     name = "ndarray"
+    joined = None
 
     def is_tensor(self, obj: object) -> bool:
         return isinstance(obj, np.ndarray)
