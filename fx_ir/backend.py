@@ -31,6 +31,9 @@ class Backend(Protocol):
         None for a library without autograd.
         """
 
+    def check_around(self) -> None:
+        """Raises GuardError where a mode around a call would make kernels compute something else."""
+
     def is_tensor(self, obj: object) -> bool:
         """True for the library's tensors."""
 

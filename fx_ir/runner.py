@@ -101,7 +101,8 @@ class ProgramModule:
         self._run = compile_graph(program.graph_module, self._backend).run
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Runs the program. Raises GuardError for inputs outside the contract."""
+        """Runs the program. Raises GuardError for inputs outside the contract, and for a mode around that changes kernels."""
+        self._backend.check_around()
         leaves = self._flatten(args, kwargs)
         self._check(leaves)
         return self._call_checked(leaves)

@@ -10,12 +10,14 @@ import torch
 
 from dynamo_lite.fake import is_fake
 from dynamo_lite.torch_bridge.convert import TORCH_DTYPES, describe, is_ordinary, to_torch
-from dynamo_lite.torch_bridge.errors import BACKWARD_UNKNOWN
+from dynamo_lite.torch_bridge.errors import AUTOCAST_AROUND, BACKWARD_UNKNOWN
 from fx_ir.dtypes import bfloat16
 from fx_ir.errors import KERNEL_MISSING
 from fx_ir.meta import TensorMeta
 from fx_ir.ops.autograd import OPAQUE
 from fx_ir.ops.registry import Operator
+
+_autocast_on: Final[Callable[[], bool]] = torch._C._is_any_autocast_enabled
 
 
 class _Opaque(torch.autograd.Function):
@@ -81,6 +83,10 @@ class Backend:
 
     name = "torch"
     joined = staticmethod(_joined)
+
+    def check_around(self) -> None:
+        if _autocast_on():
+            raise AUTOCAST_AROUND()
 
     def is_tensor(self, obj: object) -> bool:
         return isinstance(obj, torch.Tensor) and not is_fake(obj) and is_ordinary(obj)

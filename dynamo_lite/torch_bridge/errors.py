@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from solver.errors import UnsupportedError, declare
+from solver.errors import GuardError, UnsupportedError, declare
 
 TORCH_VERSION: Final = declare(
     "torch-version",
@@ -54,6 +54,13 @@ AUTOCAST_OPERATOR: Final = declare(
     "{op} is called under autocast, and the casts inside it cannot be captured",
     hint="call it with autocast switched off (torch.autocast(..., enabled=False)) on operands cast with .to(dtype)",
     about="Operators made of others that autocast casts (einsum, LSTM), custom operators, operands of unusual dtypes.",
+)
+AUTOCAST_AROUND: Final = declare(
+    "autocast-around",
+    GuardError,
+    "the program is called under autocast, which was off when it was exported",
+    hint="switch it on inside forward before exporting: its casts are then part of the program; or leave the block for this call",
+    about="Autocast would cast the operands of single operators, and no longer know which blocks of the model switch it off.",
 )
 NO_EXAMPLE: Final = declare(
     "no-example",

@@ -9,7 +9,7 @@ import torch
 
 import dynamo_lite as dl
 from dynamo_lite.torch_bridge import autocast
-from tests.dynamo_lite.torch_bridge.support import module
+from tests.dynamo_lite.torch_bridge.support import assert_same, both_modes, module
 from tests.fx_ir.ops.all_samples import ATEN, BY_OPERATOR, NOT_SAMPLED
 from tests.fx_ir.ops.sampling import arguments, leaves
 from tests.fx_ir.ops.test_same_as_torch import to_torch, torch_overload
@@ -76,3 +76,57 @@ def test_operator_under_autocast(name: str) -> None:
                 continue
         for mine, theirs in zip(leaves(found), leaves(expected), strict=True):
             assert same(mine, theirs), str(call)
+
+
+BLOCKS: list[dict[str, Any]] = [
+    {"dtype": dtype, "enabled": enabled, "cache_enabled": cache}
+    for dtype in (None, torch.bfloat16, torch.float16)
+    for enabled in (True, False)
+    for cache in (True, False)
+]
+
+
+def in_two_blocks(outer: dict[str, Any], inner: dict[str, Any]) -> Any:
+    """A module whose layers run before, in, and after two nested blocks; each block has a layer of its own.
+
+    (PyTorch's cache of casts gives a layer that two blocks of different dtypes share weights of the wrong one, and raises.)
+    """
+
+    def forward(self: Any, x: Any) -> Any:
+        with torch.autocast("cpu", **outer):
+            first = self.lin(x)
+            with torch.autocast("cpu", **inner):
+                second = self.inner(first.float())
+                others = second @ x.to(second.dtype).T, torch.softmax(second, -1), torch.cat([second, x])
+                kept = torch.is_autocast_enabled("cpu"), str(torch.get_autocast_dtype("cpu"))
+            third = self.lin(second.float()) + second, second.pow(2)
+        return first, second, others, third, self.lin(x), *kept
+
+    return module(forward, inner=torch.nn.Linear(4, 4))
+
+
+@both_modes
+def test_blocks_in_blocks(strict: bool) -> None:
+    x = torch.randn(3, 4)
+    for outer in BLOCKS:
+        for inner in BLOCKS:
+            model = in_two_blocks(outer, inner)
+            assert_same(model(x), dl.export(model, (x,), strict=strict).module()(x))
+
+
+@both_modes
+def test_a_program_is_not_called_under_autocast(strict: bool) -> None:
+    """The casts would not be eager's: of what writes in place, and of blocks that switch autocast off."""
+
+    def forward(self: Any, x: Any) -> Any:
+        with torch.autocast("cpu", enabled=False):
+            return self.lin(x)
+
+    model, x = module(forward), torch.randn(3, 4)
+    program = dl.export(model, (x,), strict=strict).module()
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        with pytest.raises(dl.GuardError, match="autocast-around"):
+            program(x)
+        with torch.autocast("cpu", enabled=False):
+            assert_same(program(x), model(x))
+    assert_same(program(x), model(x))
