@@ -23,6 +23,7 @@ assert table and replacements
 
 def run_traced(policy: Policy, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Calls ``fn`` interpreted under ``policy`` on a machine of its own; the thread's machine is put back after it."""
+    HOST.acquire()
     machine = Machine(policy)
     before = exchange(machine)
     limit = sys.getrecursionlimit()

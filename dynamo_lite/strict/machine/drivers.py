@@ -64,7 +64,7 @@ def resume_throw(frame: GeneratorFrame, error: BaseException) -> Any:
     finally:
         machine.frame = outer
         if machine.policy is not None:
-            HOST.end(observed)
+            HOST.tell(observed)
 
 
 def _run(frame: Frame, leave: Frame) -> Any:
@@ -77,7 +77,7 @@ def _run(frame: Frame, leave: Frame) -> Any:
     finally:
         machine.frame = outer
         if machine.policy is not None:
-            HOST.end(observed)
+            HOST.tell(observed)
 
 
 def _driver(frame: GeneratorFrame) -> Any:

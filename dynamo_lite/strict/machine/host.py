@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 import threading
+from functools import partial
 from types import CodeType, FrameType
 from typing import Any, Final, Protocol
 
@@ -15,49 +16,55 @@ from dynamo_lite.strict.machine.code import is_own
 
 
 class Observer(Protocol):
-    """Is told of Python functions that begin in its thread."""
+    """Is told of Python functions that begin in its thread. ``problem`` is what ``began`` raised since the last ``check``."""
+
+    token: Any
+    problem: BaseException | None
 
     def began(self, frame: FrameType) -> None:
         """The frame is about to run; raising stops it."""
 
     def check(self) -> None:
-        """Raises what ``began`` raised, in case C code dropped it."""
+        """Raises the problem, in case C code dropped it."""
 
 
 class _Hook:
     """A trace function."""
 
-    __slots__ = ("observer",)
+    __slots__ = ("began",)
 
     def __init__(self, observer: Observer) -> None:
-        self.observer = observer
+        self.began = observer.began
 
     def __call__(self, frame: FrameType, event: str, arg: Any) -> None:
-        self.observer.began(frame)
+        self.began(frame)
 
 
 class TraceHook:
-    """The thread's trace hook."""
+    """The thread's trace hook.
 
-    def begin(self, observer: Observer) -> Any:
-        """From now on ``observer`` is told; what is returned is for :meth:`end`."""
-        before = sys.gettrace()
-        sys.settrace(_Hook(observer))
-        return before
+    ``tell(token)`` says who is told from now on, ``told()`` who is now. Both are C functions, since the hook would see any other begin.
+    """
 
-    def end(self, before: Any) -> None:
-        """Ends what ``begin`` or ``pause`` began."""
-        sys.settrace(before)
+    told: Final = staticmethod(sys.gettrace)
+    tell: Final = staticmethod(sys.settrace)
+
+    def token(self, observer: Observer) -> Any:
+        """What ``tell`` takes for an observer."""
+        return _Hook(observer)
 
     def pause(self) -> Any:
-        """Nobody is told until :meth:`end`. A debugger goes on."""
+        """Nobody is told until what is returned is given to ``tell``. A debugger goes on."""
         before = sys.gettrace()
         if type(before) is _Hook:
             sys.settrace(None)
         return before
 
+    def acquire(self) -> None:
+        """Somebody in this thread may ask until :meth:`release`."""
+
     def release(self) -> None:
-        """Nobody in this thread will ask for a while."""
+        """Ends :meth:`acquire`."""
 
 
 class _Local(threading.local):
@@ -65,33 +72,34 @@ class _Local(threading.local):
 
 
 class Monitoring:
-    """``sys.monitoring``. The events are on from the first ``begin`` to the last ``release`` of all threads."""
+    """``sys.monitoring``, with the same methods. The events are on while somebody in any thread may ask."""
 
     def __init__(self) -> None:
         self._local = _Local()
         self._lock = threading.Lock()
-        self._threads: set[int] = set()
+        self._users = 0
         self._tool: int | None = None
+        self.told: Final = partial(getattr, self._local, "observer")
+        self.tell: Final = partial(setattr, self._local, "observer")
 
-    def begin(self, observer: Observer) -> Any:
-        if self._tool is None or threading.get_ident() not in self._threads:
-            self._open()
-        before = self._local.observer
-        self._local.observer = observer
-        return before
-
-    def end(self, before: Any) -> None:
-        self._local.observer = before
+    def token(self, observer: Observer) -> Any:
+        return observer
 
     def pause(self) -> Any:
         before = self._local.observer
         self._local.observer = None
         return before
 
+    def acquire(self) -> None:
+        with self._lock:
+            if self._tool is None:
+                self._open()
+            self._users += 1
+
     def release(self) -> None:
         with self._lock:
-            self._threads.discard(threading.get_ident())
-            if self._tool is not None and not self._threads:
+            self._users -= 1
+            if self._tool is not None and not self._users:
                 monitoring: Any = sys.monitoring  # type: ignore[attr-defined,unused-ignore]
                 monitoring.set_events(self._tool, 0)
                 monitoring.free_tool_id(self._tool)
@@ -99,17 +107,13 @@ class Monitoring:
 
     def _open(self) -> None:
         monitoring: Any = sys.monitoring  # type: ignore[attr-defined,unused-ignore]
-        with self._lock:
-            self._threads.add(threading.get_ident())
-            if self._tool is not None:
-                return
-            free = [tool for tool in range(6) if monitoring.get_tool(tool) is None]
-            if not free:
-                raise RuntimeError("every tool of sys.monitoring is taken: end a profiler or debugger")
-            self._tool = free[-1]
-            monitoring.use_tool_id(self._tool, "dynamo_lite")
-            monitoring.register_callback(self._tool, monitoring.events.PY_START, self._started)
-            monitoring.set_events(self._tool, monitoring.events.PY_START)
+        free = [tool for tool in range(6) if monitoring.get_tool(tool) is None]
+        if not free:
+            raise RuntimeError("every tool of sys.monitoring is taken: end a profiler or debugger")
+        self._tool = free[-1]
+        monitoring.use_tool_id(self._tool, "dynamo_lite")
+        monitoring.register_callback(self._tool, monitoring.events.PY_START, self._started)
+        monitoring.set_events(self._tool, monitoring.events.PY_START)
 
     def _started(self, code: CodeType, offset: int) -> Any:
         if is_own(code):

@@ -61,9 +61,12 @@ def advance(frame: Frame, value: Any, error: BaseException | None, starter: Fram
     stack = frame.stack
     invoke = INVOKE[0]
     while True:
-        observer = None if frame.policy is None else frame.policy.observer
-        before = None if observer is None else HOST.begin(observer)
+        policy = frame.policy
+        observer = None if policy is None else policy.observer
+        before = None if observer is None else HOST.told()
         try:
+            if observer is not None:
+                HOST.tell(observer.token)
             fn, args, kwargs = routine.send(value) if error is None else routine.throw(error)
         except StopIteration as stop:
             result = stop.value
@@ -77,8 +80,9 @@ def advance(frame: Frame, value: Any, error: BaseException | None, starter: Fram
             wrapped = None
         finally:
             if observer is not None:
-                HOST.end(before)
-                observer.check()
+                HOST.tell(before)
+                if observer.problem is not None:
+                    observer.check()
         if wrapped is not None:
             raise wrapped
         error = None

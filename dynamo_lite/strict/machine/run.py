@@ -67,7 +67,7 @@ def execute(machine: Machine, fn: Any, args: tuple[Any, ...], kwargs: dict[str, 
         machine.frame = outer
         handled.value = value  # an interrupt may come between the steps of a handler
         if machine.policy is not None:
-            HOST.end(observed)
+            HOST.tell(observed)
 
 
 def attach_context(error: BaseException, frame: Frame) -> None:

@@ -92,9 +92,12 @@ class _Absent(BaseException):
 class Peek:
     """Stops the function behind a cache; slots of the keys are watched as ever."""
 
+    problem: BaseException | None = None
+
     def __init__(self, watch: Watch, code: CodeType) -> None:
         self._watch = watch
         self._code = code
+        self.token = HOST.token(self)
 
     def began(self, frame: FrameType) -> None:
         if frame.f_code is self._code:
@@ -110,48 +113,51 @@ class Watch:
 
     def __init__(self, policy: Watched) -> None:
         self._policy = policy
-        self._problem: BaseException | None = None
+        self.problem: BaseException | None = None
+        self.token = HOST.token(self)
 
     def call(self, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """``fn(*args, **kwargs)``. Raises ``slot-refused`` for a slot that may not run natively, whatever C made of it."""
-        before = HOST.begin(self)
+        before = HOST.told()
         try:
+            HOST.tell(self.token)
             return fn(*args, **kwargs)
         finally:
-            HOST.end(before)
-            if self._problem is not None:
+            HOST.tell(before)
+            if self.problem is not None:
                 self.check()
 
     def peek(self, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """What a ``functools.lru_cache`` holds for a call, or MISSING: its function is not run."""
         cached = Peek(self, fn.__wrapped__.__code__)
-        before = HOST.begin(cached)
+        before = HOST.told()
         try:
+            HOST.tell(cached.token)
             return fn(*args, **kwargs)
         except _Absent:
             return MISSING
         finally:
-            HOST.end(before)
+            HOST.tell(before)
             self.check()
 
     def check(self) -> None:
         """Raises what a rehearsal found, in case that C dropped it."""
-        problem, self._problem = self._problem, None
+        problem, self.problem = self.problem, None
         if problem is not None:
             raise problem
 
     def began(self, frame: FrameType) -> None:
         """A Python function begins. Where C called it for us it is rehearsed; inside others it was rehearsed with them."""
         back = frame.f_back
-        if self._problem is None and back is not None and not is_ours(frame) and is_ours(back):
+        if self.problem is None and back is not None and not is_ours(frame) and is_ours(back):
             before = HOST.pause()
             try:
                 self._rehearse(frame)
             except BaseException as problem:
-                self._problem = problem
+                self.problem = problem
                 raise
             finally:
-                HOST.end(before)
+                HOST.tell(before)
 
     def _rehearse(self, frame: FrameType) -> None:
         policy = self._policy
