@@ -15,7 +15,15 @@ from dynamo_lite.strict.machine.code import code_for
 from dynamo_lite.strict.machine.construction import construct
 from dynamo_lite.strict.machine.frame import NULL, Frame, cell_value, new_frame
 from dynamo_lite.strict.machine.routine import Routine, start
-from dynamo_lite.strict.machine.slots import MISSING, classes_changed, dict_of, lookup, mro_of, slot
+from dynamo_lite.strict.machine.slots import (
+    MISSING,
+    classes_changed,
+    dict_of,
+    lookup,
+    mro_of,
+    slot,
+    type_name,
+)
 from dynamo_lite.strict.machine.special import bound_call
 from dynamo_lite.strict.machine.view import FrameView, user_frame
 
@@ -47,7 +55,7 @@ def build_class(frame: Frame, function: Any, name: Any, /, *bases: Any, **kwargs
             namespace = yield prepare, (name, resolved), dict(kwargs)
     if not hasattr(type(namespace), "__getitem__"):
         shown = meta.__name__ if isinstance(meta, type) else "<metaclass>"
-        raise TypeError(f"{shown}.__prepare__() must return a mapping, not {type(namespace).__name__}")
+        raise TypeError(f"{shown}.__prepare__() must return a mapping, not {type_name(type(namespace))}")
     cell = yield _RUN_BODY, (function, namespace), None
     if resolved is not bases:
         if type(namespace) is dict:
@@ -240,7 +248,7 @@ def _set_name(frame: Frame, method: Any, value: Any, cls: Any, key: str) -> Rout
         return
     except BaseException as problem:
         error = problem
-    text = f"Error calling __set_name__ on '{type(value).__name__}' instance {key!r} in '{cls.__name__}'"
+    text = f"Error calling __set_name__ on '{type_name(type(value))}' instance {key!r} in '{type_name(cls)}'"
     if SET_NAME_WRAPS:
         wrapped = RuntimeError(text)
         wrapped.__context__ = error
@@ -258,6 +266,8 @@ def type_(frame: Frame, args: tuple[Any, ...], kwargs: Kwargs) -> Frame | None:
         kind = type(args[0])
         frame.stack.append(types.FrameType if kind is FrameView else kind)
         return None
+    if len(args) != 3:
+        raise TypeError("type() takes 1 or 3 arguments")
     return start(frame, _type_call(args, kwargs or {}))
 
 

@@ -28,7 +28,7 @@ from dynamo_lite.strict.machine.iteration import (
 from dynamo_lite.strict.machine.operators import binary_protocol, compare_protocol, compares_in_python
 from dynamo_lite.strict.machine.routine import Routine, call, start
 from dynamo_lite.strict.machine.run import execute
-from dynamo_lite.strict.machine.slots import lookup, mro_of, slot
+from dynamo_lite.strict.machine.slots import lookup, mro_of, slot, type_name
 from dynamo_lite.strict.machine.special import bound_call, special_call
 from dynamo_lite.strict.machine.truth import index, length, truth
 
@@ -92,7 +92,7 @@ def _returns(frame: Frame, obj: Any, name: str, wanted: type, where: str) -> Rou
     result = yield from bound_call(frame, lookup(type(obj), name), obj, ())
     if wanted not in mro_of(type(result)):
         raise TypeError(
-            f"{where} returned non-{'string' if wanted is str else wanted.__name__} (type {type(result).__name__})"
+            f"{where} returned non-{'string' if wanted is str else wanted.__name__} (type {type_name(type(result))})"
         )
     return result
 
@@ -144,7 +144,7 @@ def format_(frame: Frame, obj: Any, spec: Any = "", /) -> Routine:
         return (yield call(str, obj))
     result = yield from bound_call(frame, method, obj, (spec,))
     if str not in mro_of(type(result)):
-        raise TypeError(f"__format__ must return a str, not {type(result).__name__}")
+        raise TypeError(f"__format__ must return a str, not {type_name(type(result))}")
     return result
 
 
@@ -188,7 +188,7 @@ def divmod_(frame: Frame, a: Any, b: Any, /) -> Routine:
     result = yield from binary_protocol(frame, "divmod", a, b)
     if result is NotImplemented:
         raise TypeError(
-            f"unsupported operand type(s) for divmod(): '{type(a).__name__}' and '{type(b).__name__}'"
+            f"unsupported operand type(s) for divmod(): '{type_name(type(a))}' and '{type_name(type(b))}'"
         )
     return result
 

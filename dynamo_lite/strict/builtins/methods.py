@@ -22,7 +22,7 @@ from dynamo_lite.strict.machine.iteration import (
     iterates_in_python,
 )
 from dynamo_lite.strict.machine.routine import Routine, call, start
-from dynamo_lite.strict.machine.slots import mro_of
+from dynamo_lite.strict.machine.slots import mro_of, type_name
 from dynamo_lite.strict.machine.view import view_of
 
 
@@ -45,14 +45,26 @@ def generator_send(frame: Frame, args: tuple[Any, ...], kwargs: Kwargs) -> Frame
 @replaces_method_directly(GeneratorType, "throw")
 @replaces_method_directly(CoroutineType, "throw")
 def generator_throw(frame: Frame, args: tuple[Any, ...], kwargs: Kwargs) -> Frame | None:
-    inner = suspended(args[0]) if len(args) == 2 and not kwargs else None
-    if inner is not None and not inner.running and not inner.started and not _over(args[0], inner):
+    if not args or kwargs:
+        return native(frame, GeneratorType.throw, args, kwargs)
+    throw = type(args[0]).throw
+    inner = suspended(args[0])
+    if inner is None or inner.running or _over(args[0], inner):
+        return native(frame, throw, args, kwargs)
+    if not inner.started and len(args) == 2:
         thrown = args[1]
         if BaseException in mro_of(type(thrown)):
             return throw_first(frame, args[0], inner, thrown)
         if issubclass(type(thrown), type) and BaseException in mro_of(thrown):
             return start(frame, _throw_made(args[0], thrown))
-    return native(frame, type(args[0]).throw if args else GeneratorType.throw, args, kwargs)
+    innermost = inner
+    while (deeper := suspended(delegate_of(innermost))) is not None:
+        innermost = deeper
+    innermost.thrown = args[1:]
+    try:
+        return native(frame, throw, args, kwargs)
+    finally:
+        del innermost.thrown
 
 
 def _throw_made(obj: Any, cls: Any) -> Routine:
@@ -60,7 +72,7 @@ def _throw_made(obj: Any, cls: Any) -> Routine:
     try:
         error = yield call(cls)
         if BaseException not in mro_of(type(error)):
-            kind = type(error).__name__
+            kind = type_name(type(error))
             raise TypeError(f"calling {cls!r} should have returned an instance of BaseException, not {kind}")
     except BaseException as problem:
         error = problem

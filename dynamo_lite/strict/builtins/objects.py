@@ -13,7 +13,7 @@ from dynamo_lite.strict.machine.attributes import get_attr
 from dynamo_lite.strict.machine.calls import Kwargs, native
 from dynamo_lite.strict.machine.frame import NULL, Frame, cell_value
 from dynamo_lite.strict.machine.routine import Routine, call, start
-from dynamo_lite.strict.machine.slots import dict_of, lookup, mro_of, slot
+from dynamo_lite.strict.machine.slots import dict_of, lookup, mro_of, slot, type_name
 from dynamo_lite.strict.machine.special import bound_call
 from dynamo_lite.strict.machine.truth import truth
 
@@ -37,7 +37,7 @@ def _get_or_default(obj: Any, name: str, default: Any) -> Routine:
 @replaces(builtins.hasattr)
 def hasattr_(frame: Frame, obj: Any, name: str, /) -> Routine:
     if str not in mro_of(type(name)):
-        raise TypeError(f"attribute name must be string, not '{type(name).__name__}'")
+        raise TypeError(f"attribute name must be string, not '{type_name(type(name))}'")
     try:
         yield getattr, (obj, name), None
     except AttributeError:
@@ -48,7 +48,7 @@ def hasattr_(frame: Frame, obj: Any, name: str, /) -> Routine:
 @replaces(builtins.setattr)
 def setattr_(frame: Frame, obj: Any, name: str, value: Any, /) -> Routine:
     if str not in mro_of(type(name)):
-        raise TypeError(f"attribute name must be string, not '{type(name).__name__}'")
+        raise TypeError(f"attribute name must be string, not '{type_name(type(name))}'")
     request = stores.set_attr(frame, obj, name, value)
     if request is not None:
         yield request
@@ -57,7 +57,7 @@ def setattr_(frame: Frame, obj: Any, name: str, value: Any, /) -> Routine:
 @replaces(builtins.delattr)
 def delattr_(frame: Frame, obj: Any, name: str, /) -> Routine:
     if str not in mro_of(type(name)):
-        raise TypeError(f"attribute name must be string, not '{type(name).__name__}'")
+        raise TypeError(f"attribute name must be string, not '{type_name(type(name))}'")
     request = stores.del_attr(frame, obj, name)
     if request is not None:
         yield request

@@ -6,11 +6,12 @@ from collections.abc import Callable
 from operator import setitem
 from typing import Any
 
+from dynamo_lite.strict.decode.versions import KEY_ERROR_IS_GIVEN_TWICE
 from dynamo_lite.strict.machine.calls import describe
 from dynamo_lite.strict.machine.frame import NULL, Frame
-from dynamo_lite.strict.machine.iteration import collect, fill
+from dynamo_lite.strict.machine.iteration import collect, fill, get_iterator
 from dynamo_lite.strict.machine.routine import Routine, call, start
-from dynamo_lite.strict.machine.slots import MISSING, lookup, slot
+from dynamo_lite.strict.machine.slots import MISSING, lookup, slot, type_name
 from dynamo_lite.strict.machine.special import bound_call
 from dynamo_lite.strict.machine.stores import dropped
 
@@ -120,7 +121,7 @@ def _extend(frame: Frame, target: list[Any], value: Any) -> Routine:
         and lookup(kind, "__iter__") is MISSING
         and lookup(kind, "__getitem__") is MISSING
     ):
-        raise TypeError(f"Value after * must be an iterable, not {kind.__name__}")
+        raise TypeError(f"Value after * must be an iterable, not {type_name(kind)}")
     target.extend((yield from collect(frame, value)))
 
 
@@ -147,24 +148,43 @@ def dict_update(frame: Frame, stack: list[Any], depth: int) -> Frame | None:
 
 
 def _update_mapping(frame: Frame, target: dict[Any, Any], value: Any) -> Routine:
-    if lookup(type(value), "keys") is MISSING and lookup(type(value), "__getattr__") is MISSING:
-        raise TypeError(f"'{type(value).__name__}' object is not a mapping")
-    for key, item in (yield from mapping_items(frame, value)):
-        target[key] = item
+    try:
+        yield from _merge(frame, target, value, False)
+        return
+    except AttributeError:  # C takes any for a missing method
+        pass
+    raise TypeError(f"'{type_name(type(value))}' object is not a mapping")
 
 
-def mapping_items(frame: Frame, value: Any) -> Routine:
-    """Pairs of a mapping, by ``keys`` and ``__getitem__`` as C reads one."""
+class _GivenTwice(KeyError):
+    """A key of a call's ``**`` that is there already."""
+
+
+def _merge(frame: Frame, target: dict[Any, Any], value: Any, once: bool) -> Routine:
+    """Adds a mapping's items, by ``keys`` and ``__getitem__`` as C reads one; ``once``: none may be there yet."""
     kind = type(value)
     if issubclass(kind, dict) and lookup(kind, "__iter__") is dict.__iter__:
-        return list(dict.items(value))
+        for key, item in list(dict.items(value)):
+            if once and key in target:
+                raise _GivenTwice(key)
+            target[key] = item
+        return
     keys = yield (yield call(getattr, value, "keys")), (), None
-    pairs = []
-    for key in (yield from collect(frame, keys)):
+    for key in (yield from _collect_keys(frame, kind, keys)):
+        if once and key in target:
+            raise _GivenTwice(key)
         method = slot(frame, kind, "__getitem__")
-        item = value[key] if method is None else (yield from bound_call(frame, method, value, (key,)))
-        pairs.append((key, item))
-    return pairs
+        target[key] = value[key] if method is None else (yield from bound_call(frame, method, value, (key,)))
+
+
+def _collect_keys(frame: Frame, kind: type, keys: Any) -> Routine:
+    try:
+        iterator = yield from get_iterator(frame, keys)
+    except TypeError:
+        iterator = None
+    if iterator is None:
+        raise TypeError(f"{type_name(kind)}.keys() returned a non-iterable (type {type_name(type(keys))})")
+    return (yield from collect(frame, iterator))
 
 
 def dict_merge(frame: Frame, stack: list[Any], depth: int) -> Frame | None:
@@ -178,17 +198,20 @@ def dict_merge(frame: Frame, stack: list[Any], depth: int) -> Frame | None:
 
 
 def merge_mapping(frame: Frame, target: dict[Any, Any], value: Any, fn: Any) -> Routine:
-    """``**value`` in a call; a key given twice, or not a mapping, is CPython's TypeError."""
-    if type(value) is dict:
-        pairs: Any = value.items()
-    else:
-        if lookup(type(value), "keys") is MISSING and lookup(type(value), "__getattr__") is MISSING:
-            raise TypeError(f"{describe(fn)} argument after ** must be a mapping, not {type(value).__name__}")
-        pairs = yield from mapping_items(frame, value)
-    for key, item in pairs:
-        if key in target:
-            raise TypeError(f"{describe(fn)} got multiple values for keyword argument '{key}'")
-        target[key] = item
+    """``**value`` in a call; a key given twice, or not a mapping, is CPython's TypeError.
+
+    C knows them by an AttributeError or a KeyError, wherever it comes from.
+    """
+    try:
+        yield from _merge(frame, target, value, True)
+        return
+    except AttributeError:
+        problem = f"argument after ** must be a mapping, not {type_name(type(value))}"
+    except KeyError as error:
+        if len(error.args) != 1 or not (KEY_ERROR_IS_GIVEN_TWICE or type(error) is _GivenTwice):
+            raise
+        problem = f"got multiple values for keyword argument '{error.args[0]}'"
+    raise TypeError(f"{(yield from describe(fn))} {problem}")
 
 
 # --- formatting

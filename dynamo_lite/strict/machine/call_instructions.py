@@ -14,7 +14,7 @@ from dynamo_lite.strict.machine.frame import NULL, Frame, new_frame
 from dynamo_lite.strict.machine.iteration import collect
 from dynamo_lite.strict.machine.policy import CONSTANT_MARK
 from dynamo_lite.strict.machine.routine import Routine, start
-from dynamo_lite.strict.machine.slots import INFOS, MISSING, info_of, lookup
+from dynamo_lite.strict.machine.slots import INFOS, MISSING, info_of, lookup, type_name
 
 _new_object: Final = object.__new__
 
@@ -134,7 +134,8 @@ def _expand(frame: Frame, fn: Any, args: Any, kwargs: Any) -> Routine:
     if type(args) is not tuple:
         iterator = lookup(type(args), "__iter__")
         if iterator is MISSING and lookup(type(args), "__getitem__") is MISSING:
-            raise TypeError(f"{describe(fn)} argument after * must be an iterable, not {type(args).__name__}")
+            shown = yield from describe(fn)
+            raise TypeError(f"{shown} argument after * must be an iterable, not {type_name(type(args))}")
         args = tuple((yield from collect(frame, args)))
     if kwargs is not None and type(kwargs) is not dict:
         merged: dict[Any, Any] = {}

@@ -165,18 +165,13 @@ def call_staticmethod(frame: Frame, fn: Any, args: tuple[Any, ...], kwargs: Kwar
     return invoke(frame, fn.__func__, args, kwargs)
 
 
-def describe(fn: Any) -> str:
-    """How CPython names a callable in an error message."""
-    name = getattr(fn, "__qualname__", None) if type(fn) in _NAMED else None
+def describe(fn: Any) -> Routine:
+    """How CPython names a callable in an error message (_PyObject_FunctionStr)."""
+    name = yield call(getattr, fn, "__qualname__", None)
     if name is None:
-        return f"{type(fn).__name__} object" if type(fn) not in _NAMED else str(fn)
-    module = getattr(fn, "__module__", None)
-    if module is not None and module != "builtins":
-        return f"{module}.{name}()"
-    return f"{name}()"
-
-
-_NAMED: Final = frozenset({FunctionType, BuiltinFunctionType, MethodDescriptorType, MethodType, type})
+        return (yield call(str, fn))
+    module = yield call(getattr, fn, "__module__", None)
+    return f"{name}()" if module is None or module == "builtins" else f"{module}.{name}()"
 
 
 for _type, _caller in (

@@ -17,7 +17,7 @@ from dynamo_lite.strict.machine.calls import (
 )
 from dynamo_lite.strict.machine.frame import Frame
 from dynamo_lite.strict.machine.routine import Routine, start
-from dynamo_lite.strict.machine.slots import lookup, mro_of, slot
+from dynamo_lite.strict.machine.slots import lookup, mro_of, slot, type_name
 
 
 def call_class(frame: Frame, cls: Any, args: tuple[Any, ...], kwargs: Kwargs) -> Frame | None:
@@ -78,7 +78,7 @@ def initialise(frame: Frame, cls: Any, obj: Any, args: tuple[Any, ...], kwargs: 
 def initialised(frame: Frame, result: Any) -> Frame:
     """The end of an ``__init__`` frame."""
     if result is not None:
-        raise TypeError(f"__init__() should return None, not '{type(result).__name__}'")
+        raise TypeError(f"__init__() should return None, not '{type_name(type(result))}'")
     back = frame.back
     assert back is not None
     back.stack.append(frame.extra)
@@ -89,7 +89,7 @@ def _initialise(frame: Frame, init: Any, obj: Any, args: tuple[Any, ...], kwargs
     bound = yield from bind(frame, init, obj, type(obj))
     result = yield bound, args, kwargs
     if result is not None:
-        raise TypeError(f"__init__() should return None, not '{type(result).__name__}'")
+        raise TypeError(f"__init__() should return None, not '{type_name(type(result))}'")
     return obj
 
 
@@ -106,7 +106,7 @@ def _construct(frame: Frame, cls: Any, args: tuple[Any, ...], kwargs: Kwargs) ->
             bound = yield from bind(frame, init, obj, type(obj))
             result = yield bound, args, kwargs
         if result is not None:
-            raise TypeError(f"__init__() should return None, not '{type(result).__name__}'")
+            raise TypeError(f"__init__() should return None, not '{type_name(type(result))}'")
     return obj
 
 

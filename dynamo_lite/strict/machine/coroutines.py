@@ -10,7 +10,8 @@ from dynamo_lite.strict.machine.frame import Frame
 from dynamo_lite.strict.machine.generators import _direct, _over
 from dynamo_lite.strict.machine.iteration import get_iter_of
 from dynamo_lite.strict.machine.routine import Routine, call, start
-from dynamo_lite.strict.machine.slots import MISSING, lookup, slot
+from dynamo_lite.strict.machine.run import chain
+from dynamo_lite.strict.machine.slots import MISSING, lookup, slot, type_name
 from dynamo_lite.strict.machine.special import bound_call, special_call
 
 CO_COROUTINE: Final = 0x80
@@ -31,7 +32,7 @@ def _send(frame: Frame, stack: list[Any], target: int, keep: bool) -> Frame | No
                     raise RuntimeError("cannot reuse already awaited coroutine")
                 return _returned(frame, None, target, keep)
             if value is not None and not inner.started:
-                raise TypeError(f"can't send non-None value to a just-started {kind.__name__}")
+                raise TypeError(f"can't send non-None value to a just-started {type_name(kind)}")
             _direct(frame, receiver, inner, _deliver_keep if keep else _deliver_pop, target)
             inner.stack.append(value)
             return inner
@@ -167,14 +168,14 @@ def _awaitable(frame: Frame, obj: Any, where: int) -> Routine:
         if where:
             name = "__aenter__" if where == 1 else "__aexit__"
             raise TypeError(
-                f"'async with' received an object from {name} that does not implement __await__: {kind.__name__}"
+                f"'async with' received an object from {name} that does not implement __await__: {type_name(kind)}"
             )
-        raise TypeError(f"object {kind.__name__} can't be used in 'await' expression")
+        raise TypeError(f"object {type_name(kind)} can't be used in 'await' expression")
     iterator = yield from bound_call(frame, method, obj, ())
     if type(iterator) is CoroutineType or _is_iterable_coroutine(iterator):
         raise TypeError("__await__() returned a coroutine")
     if lookup(type(iterator), "__next__") is MISSING:
-        raise TypeError(f"__await__() returned non-iterator of type '{type(iterator).__name__}'")
+        raise TypeError(f"__await__() returned non-iterator of type '{type_name(type(iterator))}'")
     return iterator
 
 
@@ -185,11 +186,11 @@ def get_aiter(frame: Frame, stack: list[Any], arg: None) -> Frame | None:
 def _aiter(frame: Frame, obj: Any) -> Routine:
     method = lookup(type(obj), "__aiter__")
     if method is MISSING:
-        raise TypeError(f"'async for' requires an object with __aiter__ method, got {type(obj).__name__}")
+        raise TypeError(f"'async for' requires an object with __aiter__ method, got {type_name(type(obj))}")
     iterator = yield from bound_call(frame, method, obj, ())
     if lookup(type(iterator), "__anext__") is MISSING:
         raise TypeError(
-            f"'async for' received an object from __aiter__ that does not implement __anext__: {type(iterator).__name__}"
+            f"'async for' received an object from __aiter__ that does not implement __anext__: {type_name(type(iterator))}"
         )
     return iterator
 
@@ -202,7 +203,7 @@ def _anext(frame: Frame, iterator: Any) -> Routine:
     method = lookup(type(iterator), "__anext__")
     if method is MISSING:
         raise TypeError(
-            f"'async for' requires an iterator with __anext__ method, got {type(iterator).__name__}"
+            f"'async for' requires an iterator with __anext__ method, got {type_name(type(iterator))}"
         )
     awaitable = yield from bound_call(frame, method, iterator, ())
     if type(awaitable) is CoroutineType or _is_iterable_coroutine(awaitable):
@@ -211,7 +212,8 @@ def _anext(frame: Frame, iterator: Any) -> Routine:
         return (yield from _awaitable(frame, awaitable, 0))
     except Exception as error:
         problem = TypeError(
-            f"'async for' received an invalid object from __anext__: {type(awaitable).__name__}"
+            f"'async for' received an invalid object from __anext__: {type_name(type(awaitable))}"
         )
-        problem.__cause__ = error
+        chain(error, frame.handled.current())
+        problem.__cause__ = problem.__context__ = error
     raise problem

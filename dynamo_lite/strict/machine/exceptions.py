@@ -10,7 +10,7 @@ from dynamo_lite.strict.machine.calls import invoke
 from dynamo_lite.strict.machine.frame import Frame
 from dynamo_lite.strict.machine.routine import Routine, call, start
 from dynamo_lite.strict.machine.run import chain, get_context, get_traceback, unwind
-from dynamo_lite.strict.machine.slots import MISSING, lookup, mro_of
+from dynamo_lite.strict.machine.slots import MISSING, lookup, mro_of, type_name
 from dynamo_lite.strict.machine.special import lookup_special
 
 
@@ -149,10 +149,12 @@ def _split(frame: Frame, error: Any, wanted: Any) -> Routine:
         method = yield call(getattr, error, "split")
         pair = yield call(method, wanted)
         if type(pair) is not tuple:
-            raise TypeError(f"{type(error).__name__}.split must return a tuple, not {type(pair).__name__}")
+            raise TypeError(
+                f"{type_name(type(error))}.split must return a tuple, not {type_name(type(pair))}"
+            )
         if len(pair) < 2:
             raise TypeError(
-                f"{type(error).__name__}.split must return a 2-tuple, got tuple of size {len(pair)}"
+                f"{type_name(type(error))}.split must return a 2-tuple, got tuple of size {len(pair)}"
             )
         matched, rest = pair[0], pair[1]
         return (error, None) if matched is None else (rest, matched)
@@ -261,12 +263,12 @@ def _enter(frame: Frame, manager: Any, enter: str, leave: str, what: str) -> Rou
     kind = type(manager)
     opening = lookup(kind, enter)
     if opening is MISSING:
-        raise TypeError(f"'{kind.__name__}' object does not support the {what} protocol")
+        raise TypeError(f"'{type_name(kind)}' object does not support the {what} protocol")
     opening = yield from lookup_special(frame, manager, enter)
     closing = lookup(kind, leave)
     if closing is MISSING:
         raise TypeError(
-            f"'{kind.__name__}' object does not support the {what} protocol (missed {leave} method)"
+            f"'{type_name(kind)}' object does not support the {what} protocol (missed {leave} method)"
         )
     closing = yield from lookup_special(frame, manager, leave)
     entered = yield call(opening)

@@ -127,7 +127,9 @@ class Frame:
 class GeneratorFrame(Frame):
     """The frame behind a generator, a coroutine or an asynchronous generator."""
 
-    __slots__ = ("__weakref__", "async_yield", "done", "object", "primed", "priming", "running", "started")
+    __slots__ = (
+        "__weakref__", "async_yield", "done", "object", "primed", "priming", "running", "started", "thrown",
+    )  # fmt: skip
 
     running: bool
     started: bool
@@ -136,6 +138,7 @@ class GeneratorFrame(Frame):
     priming: bool
     async_yield: bool
     object: Any  # weak reference to the real generator
+    thrown: tuple[Any, ...]  # what the program's throw was given, on its way to a delegate
 
 
 class Machine:

@@ -37,7 +37,7 @@ def throw_into(frame: GeneratorFrame, error: BaseException) -> Frame:
     if delegate is not None:
         problem: BaseException
         try:
-            following = start(frame, _throw_delegate(delegate, error), _delegate_yielded)
+            following = start(frame, _throw_delegate(frame, delegate, error), _delegate_yielded)
             return frame if following is None else following
         except BaseException as raised:
             problem = raised
@@ -86,8 +86,8 @@ class _Returned:
         self.value = value
 
 
-def _throw_delegate(delegate: Any, error: BaseException) -> Routine:
-    """Passes a thrown exception on to the delegate, as ``generator.throw`` does."""
+def _throw_delegate(frame: GeneratorFrame, delegate: Any, error: BaseException) -> Routine:
+    """Passes a thrown exception on to the delegate, as ``generator.throw`` does: a foreign one is given the same arguments."""
     kind = type(delegate)
     if isinstance(error, GeneratorExit):
         if kind in _REAL:
@@ -106,7 +106,7 @@ def _throw_delegate(delegate: Any, error: BaseException) -> Routine:
         if throw is None:
             raise error
         try:
-            return (yield throw, (error,), None)
+            return (yield throw, getattr(frame, "thrown", (error,)), None)
         except StopIteration as stop:
             return _Returned(stop.value)
     try:

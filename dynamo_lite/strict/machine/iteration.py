@@ -14,7 +14,7 @@ from dynamo_lite.strict.machine.frame import Frame
 from dynamo_lite.strict.machine.generators import resume_for
 from dynamo_lite.strict.machine.routine import Routine, call, start
 from dynamo_lite.strict.machine.run import execute
-from dynamo_lite.strict.machine.slots import MISSING, lookup, slot
+from dynamo_lite.strict.machine.slots import MISSING, lookup, slot, type_name
 from dynamo_lite.strict.machine.special import bound_call, special_call
 
 
@@ -62,7 +62,7 @@ def get_iterator(frame: Frame, obj: Any) -> Routine:
         return iter(obj)
     iterator = yield from bound_call(frame, method, obj, ())
     if lookup(type(iterator), "__next__") is MISSING:
-        raise TypeError(f"iter() returned non-iterator of type '{type(iterator).__name__}'")
+        raise TypeError(f"iter() returned non-iterator of type '{type_name(type(iterator))}'")
     return iterator
 
 
@@ -158,7 +158,7 @@ def length_hint(frame: Frame, obj: Any) -> Routine:
             if hint is NotImplemented:
                 return
             if not isinstance(hint, int):
-                raise TypeError(f"__length_hint__ must be an integer, not {type(hint).__name__}")
+                raise TypeError(f"__length_hint__ must be an integer, not {type_name(type(hint))}")
             if hint < 0:
                 raise ValueError(f"{name}() should return >= 0")
             if hint > sys.maxsize:
@@ -321,7 +321,7 @@ def unpack(frame: Frame, value: Any, before: int, after: int) -> Routine:
         and lookup(kind, "__iter__") is MISSING
         and lookup(kind, "__getitem__") is MISSING
     ):
-        raise TypeError(f"cannot unpack non-iterable {kind.__name__} object")
+        raise TypeError(f"cannot unpack non-iterable {type_name(kind)} object")
     iterator = yield from get_iterator(frame, value)
     items: list[Any] = []
     while len(items) < before:

@@ -7,7 +7,7 @@ from typing import Any, Final
 from dynamo_lite.strict.decode.versions import CALLED_PATTERN_MUST_BE
 from dynamo_lite.strict.machine.frame import Frame
 from dynamo_lite.strict.machine.routine import Routine, call, start
-from dynamo_lite.strict.machine.slots import mro_of
+from dynamo_lite.strict.machine.slots import mro_of, type_name
 from dynamo_lite.strict.machine.truth import length
 
 # Py_TPFLAGS_SEQUENCE and Py_TPFLAGS_MAPPING; Python does not show them but through __flags__
@@ -72,21 +72,23 @@ def _class(frame: Frame, subject: Any, cls: Any, count: int, names: tuple[str, .
             positions = ()
             itself = any(base in mro_of(cls) for base in _SELF_MATCHING)
         if type(positions) is not tuple:
-            raise TypeError(f"{cls.__name__}.__match_args__ must be a tuple (got {type(positions).__name__})")
+            raise TypeError(
+                f"{type_name(cls)}.__match_args__ must be a tuple (got {type_name(type(positions))})"
+            )
         allowed = 1 if itself else len(positions)
         if allowed < count:
             plural = "" if allowed == 1 else "s"
             raise TypeError(
-                f"{cls.__name__}() accepts {allowed} positional sub-pattern{plural} ({count} given)"
+                f"{type_name(cls)}() accepts {allowed} positional sub-pattern{plural} ({count} given)"
             )
         if itself:
             values.append(subject)
         else:
             for name in positions[:count]:
                 if type(name) is not str:
-                    raise TypeError(f"__match_args__ elements must be strings (got {type(name).__name__})")
+                    raise TypeError(f"__match_args__ elements must be strings (got {type_name(type(name))})")
                 if name in seen:
-                    raise TypeError(f"{cls.__name__}() got multiple sub-patterns for attribute {name!r}")
+                    raise TypeError(f"{type_name(cls)}() got multiple sub-patterns for attribute {name!r}")
                 seen.add(name)
                 try:
                     values.append((yield call(getattr, subject, name)))
@@ -94,7 +96,7 @@ def _class(frame: Frame, subject: Any, cls: Any, count: int, names: tuple[str, .
                     return None
     for name in names:
         if name in seen:
-            raise TypeError(f"{cls.__name__}() got multiple sub-patterns for attribute {name!r}")
+            raise TypeError(f"{type_name(cls)}() got multiple sub-patterns for attribute {name!r}")
         seen.add(name)
         try:
             values.append((yield call(getattr, subject, name)))

@@ -12,6 +12,7 @@ from dynamo_lite.strict.machine.calls import invoke
 from dynamo_lite.strict.machine.frame import Frame
 from dynamo_lite.strict.machine.names import builtins_of
 from dynamo_lite.strict.machine.routine import Routine, call, start
+from dynamo_lite.strict.machine.slots import type_name
 
 
 def import_name(frame: Frame, stack: list[Any], name: str) -> Frame | None:
@@ -67,7 +68,7 @@ def _import_star(frame: Frame, module: Any) -> Routine:
         skip = True
     for name in names:
         if not isinstance(name, str):
-            raise TypeError(f"Item in {module.__name__}.__all__ must be str, not {type(name).__name__}")
+            raise TypeError(f"Item in {module.__name__}.__all__ must be str, not {type_name(type(name))}")
         if skip and name.startswith("_"):
             continue
         value = yield call(getattr, module, name)

@@ -16,9 +16,9 @@ from dynamo_lite.strict.machine.calls import bind, invoke
 from dynamo_lite.strict.machine.frame import Frame
 from dynamo_lite.strict.machine.iteration import extend, iterates_in_python
 from dynamo_lite.strict.machine.routine import Routine, call, start
-from dynamo_lite.strict.machine.slots import MISSING, NATIVE, lookup, mro_of, slot
+from dynamo_lite.strict.machine.slots import MISSING, NATIVE, lookup, mro_of, slot, type_name
 from dynamo_lite.strict.machine.special import bound_call
-from dynamo_lite.strict.machine.truth import truth
+from dynamo_lite.strict.machine.truth import index, truth
 
 Handler = Callable[[Frame, list[Any], Any], "Frame | None"]
 
@@ -110,8 +110,13 @@ def _deliver_binary(frame: Frame, result: Any) -> Frame | None:
 
 
 def _declined(frame: Frame, symbol: str, left: Any, right: Any) -> Routine:
-    reflected = lookup(type(right), _SLOTS[symbol][2])
+    name, _, reflection, _ = _SLOTS[symbol]
+    reflected = lookup(type(right), reflection)
     if type(left) is not type(right) and reflected is not MISSING:
+        if _is_sequence_slot(reflected, name):
+            if symbol == "*=":  # C does not ask the right operand then
+                raise _unsupported(symbol, left, right)
+            return reflected(right, (yield from _count(frame, left)))
         result = yield from bound_call(frame, reflected, right, (left,))
         if result is not NotImplemented:
             return result
@@ -122,32 +127,37 @@ _MUTABLE: Final = frozenset({list, set, dict, bytearray})
 
 
 def _binary(frame: Frame, symbol: str, name: str, left: Any, right: Any) -> Routine:
-    kind = type(left)
+    method = None
     if symbol[-1] == "=":
-        method = lookup(kind, f"__i{name}__")
-        if method is not MISSING:
+        method = lookup(type(left), f"__i{name}__")
+        if method is not MISSING and not _is_sequence_slot(method, name):
             result = yield from bound_call(frame, method, left, (right,))
             if result is not NotImplemented:
                 return result
-    result = yield from binary_protocol(frame, name, left, right)
+            method = MISSING
+    result = yield from binary_protocol(frame, name, left, right, method)
     if result is NotImplemented:
         raise _unsupported(symbol, left, right)
     return result
 
 
-def binary_protocol(frame: Frame, name: str, left: Any, right: Any) -> Routine:
-    """``__op__`` and ``__rop__`` in CPython's order; NotImplemented where neither applies."""
+def binary_protocol(frame: Frame, name: str, left: Any, right: Any, in_place: Any = None) -> Routine:
+    """``__op__`` and ``__rop__`` in CPython's order; NotImplemented where neither applies.
+
+    Sequence slots come after all others. ``in_place`` is the left operand's for ``+=`` and ``*=``, MISSING where it has none.
+    """
     kind, other = type(left), type(right)
     forward, reflected = lookup(kind, f"__{name}__"), lookup(other, f"__r{name}__")
-    tried = kind is other
-    sequence = _is_sequence_slot(forward, name)
+    last = forward if in_place is None or in_place is MISSING else in_place
+    sequence, repeated = _is_sequence_slot(last, name), _is_sequence_slot(reflected, name)
+    tried = kind is other or repeated
     overridden = not tried and reflected is not MISSING and reflected is not lookup(kind, f"__r{name}__")
     if overridden and kind in mro_of(other):
         result = yield from bound_call(frame, reflected, right, (left,))
         if result is not NotImplemented:
             return result
         tried = True
-    if forward is not MISSING and not sequence:
+    if forward is not MISSING and not _is_sequence_slot(forward, name):
         result = yield from bound_call(frame, forward, left, (right,))
         if result is not NotImplemented:
             return result
@@ -156,12 +166,23 @@ def binary_protocol(frame: Frame, name: str, left: Any, right: Any) -> Routine:
         if result is not NotImplemented:
             return result
     if sequence:
-        return forward(left, right)
+        if last is list.__iadd__ and iterates_in_python(frame, right):
+            return (yield from extend(frame, left, right))
+        return last(left, right if name == "add" else (yield from _count(frame, right)))
+    if repeated and in_place is None:  # in place C does not ask the right one
+        return reflected(right, (yield from _count(frame, left)))
     return NotImplemented
 
 
+def _count(frame: Frame, value: Any) -> Routine:
+    """How often a sequence is to be repeated."""
+    if lookup(type(value), "__index__") is MISSING:
+        raise TypeError(f"can't multiply sequence by non-int of type '{type_name(type(value))}'")
+    return (yield from index(frame, value))
+
+
 def _is_sequence_slot(attribute: Any, name: str) -> bool:
-    """Whether a C ``__add__`` or ``__mul__`` is the sequence slot, which comes after the other operand's number slot."""
+    """Whether a C ``__add__`` or ``__mul__`` (or its in-place form) is the sequence slot, which comes after the other operand's number slot."""
     if name not in ("add", "mul") or type(attribute) not in NATIVE or attribute is None:
         return False
     return not hasattr(attribute.__objclass__, f"__r{name}__") or (
@@ -172,7 +193,7 @@ def _is_sequence_slot(attribute: Any, name: str) -> bool:
 def _unsupported(symbol: str, left: Any, right: Any) -> TypeError:
     shown = "** or pow()" if symbol == "**" else symbol
     return TypeError(
-        f"unsupported operand type(s) for {shown}: '{type(left).__name__}' and '{type(right).__name__}'"
+        f"unsupported operand type(s) for {shown}: '{type_name(type(left))}' and '{type_name(type(right))}'"
     )
 
 
@@ -283,7 +304,7 @@ def _default_comparison(symbol: str, left: Any, right: Any) -> bool:
         return left is right
     if symbol == "!=":
         return left is not right
-    kinds = f"'{type(left).__name__}' and '{type(right).__name__}'"
+    kinds = f"'{type_name(type(left))}' and '{type_name(type(right))}'"
     raise TypeError(f"'{symbol}' not supported between instances of {kinds}")
 
 

@@ -26,6 +26,20 @@ def mro_of(cls: type) -> tuple[type, ...]:
     return found
 
 
+_name: Final = type.__dict__["__name__"].__get__
+_flags: Final = type.__dict__["__flags__"].__get__
+_HEAP, _IMMUTABLE = 1 << 9, 1 << 8
+
+
+def type_name(cls: type) -> str:
+    """What C's messages call a type: C types with their module; the metaclass is not asked."""
+    name: str = _name(cls)
+    if _flags(cls) & (_HEAP | _IMMUTABLE) == _HEAP:
+        return name
+    module = type.__getattribute__(cls, "__module__")
+    return name if module == "builtins" else f"{module}.{name}"
+
+
 class _Missing:
     __slots__ = ()
 

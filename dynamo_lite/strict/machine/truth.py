@@ -7,7 +7,7 @@ from typing import Any
 
 from dynamo_lite.strict.machine.frame import Frame
 from dynamo_lite.strict.machine.routine import Routine, call, start
-from dynamo_lite.strict.machine.slots import MISSING, lookup, slot
+from dynamo_lite.strict.machine.slots import MISSING, lookup, slot, type_name
 from dynamo_lite.strict.machine.special import bound_call
 
 
@@ -34,7 +34,7 @@ def truth(frame: Frame, value: Any) -> Routine:
     if method is not MISSING:
         result = yield from bound_call(frame, method, value, ())
         if result is not True and result is not False:
-            raise TypeError(f"__bool__ should return bool, returned {type(result).__name__}")
+            raise TypeError(f"__bool__ should return bool, returned {type_name(type(result))}")
         return result
     return (yield from length(frame, value)) != 0
 
@@ -45,10 +45,19 @@ def length(frame: Frame, value: Any) -> Routine:
     if method is None:
         return (yield call(_native_len, value))
     result = yield from bound_call(frame, method, value, ())
-    result = yield from index(frame, result)
-    if result < 0:
-        raise ValueError("__len__() should return >= 0")
-    return len(range(result))
+    return len(_Length((yield from index(frame, result))))
+
+
+class _Length:
+    """Has C judge what a ``__len__`` returned: whether it is negative, or too large."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: int) -> None:
+        self.value = value
+
+    def __len__(self) -> int:
+        return self.value
 
 
 def _native_len(value: Any) -> int:
@@ -64,18 +73,20 @@ def index(frame: Frame, value: Any) -> Routine:
         return result
     if issubclass(type(result), int):
         return operator.index(result)
-    raise TypeError(f"__index__ returned non-int (type {type(result).__name__})")
-
-
-def _retry(frame: Frame) -> None:
-    """Makes the instruction run again."""
-    frame.it.__setstate__(frame.index())
+    raise TypeError(f"__index__ returned non-int (type {type_name(type(result))})")
 
 
 def _truth_first(frame: Frame, value: Any) -> Frame | None:
     """The truth of a popped value by a routine, after which the instruction is run again on it."""
-    _retry(frame)
-    return start(frame, truth(frame, value))
+    return start(frame, truth(frame, value), _deliver_again)
+
+
+def _deliver_again(routine: Frame, value: bool) -> Frame | None:
+    back = routine.back
+    assert back is not None
+    back.stack.append(value)
+    back.it.__setstate__(back.index())
+    return back
 
 
 def unary_not(frame: Frame, stack: list[Any], arg: None) -> Frame | None:

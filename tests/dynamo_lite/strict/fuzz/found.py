@@ -167,4 +167,127 @@ def main():
     except ValueError as error: report(error)
     print(len({*(Loud() for _ in items(2))}), len(set(Loud() for _ in items(2))))
 """,
+    # sequence slots come after both operands' number slots, in place too
+    """
+class Asked:
+    def __radd__(self, other): return ('radd', other)
+    def __rmul__(self, other): return ('rmul', other)
+class Declines:
+    def __radd__(self, other): print('radd'); return NotImplemented
+    def __mul__(self, other): print('mul'); return NotImplemented
+    def __iter__(self): yield 5
+class Twice(Declines):
+    def __index__(self): return 2
+def attempt(fn):
+    try: print(fn())
+    except TypeError as error: report(error)
+def main():
+    a = b = [1]
+    a += Asked(); b *= Asked()
+    c = [1]
+    c += Declines()
+    print(a, b, c)
+    for count in (Declines(), Twice()):
+        attempt(lambda: [1] * count)
+        attempt(lambda: count * 'ab')
+        attempt(lambda: [1] + count)
+        try: count *= [1]
+        except TypeError as error: report(error)
+""",
+    # mappings of a call: what C takes for a missing method, or for a key given twice
+    """
+class Pairs:
+    def __init__(self, keys, get): self.found, self.get = keys, get
+    def keys(self): return self.found()
+    def __getitem__(self, key): return self.get(key)
+def bad(): raise AttributeError('keys')
+def key(name): raise KeyError(name)
+def keys(name): raise KeyError(name, 1)
+def take(**more): return more
+def main():
+    for pairs in (Pairs(bad, str), Pairs(lambda: 3, str), Pairs(lambda: 'ab', key), Pairs(lambda: 'ab', keys), Pairs(lambda: 'ab', str)):
+        for fn in (lambda: take(**pairs), lambda: {**pairs}, lambda: take(a=1, **pairs), lambda: take(**pairs, **pairs)):
+            try: print(fn())
+            except Exception as error: report(error)
+""",
+    # C's names of types and of callables in messages
+    """
+import collections
+class Meta(type):
+    __name__ = property(lambda cls: 'not this')
+class Odd(metaclass=Meta):
+    def __add__(self, other): return NotImplemented
+    def __bool__(self): return collections.deque()
+    def __call__(self): pass
+    def __str__(self): return 'odd one'
+class Sized:
+    def __init__(self, length): self.length = length
+    def __len__(self): return self.length
+def main():
+    for fn in (lambda: Odd() + collections.deque(), lambda: not Odd(), lambda: Odd()(*3), lambda: Odd(*3), lambda: Odd()(**3), lambda: type()):
+        try: fn()
+        except TypeError as error: report(error)
+    for length in (-1, 2 ** 70, -2 ** 70, 'a', 2):
+        for fn in (len, bool):
+            try: print(fn(Sized(length)))
+            except Exception as error: report(error)
+""",
+    # a thrown exception reaches a delegate of a foreign kind as it was given
+    """
+class Foreign:
+    def __iter__(self): return self
+    def __next__(self): return 1
+    def throw(self, *args): print(args); return 2
+def delegate(to): yield from to
+def main():
+    outer = delegate(delegate(Foreign()))
+    next(outer)
+    for args in ((KeyError,), (KeyError(1),), (KeyError, 5), (KeyError, None, None)):
+        outer.throw(*args)
+    try: outer.throw()
+    except TypeError as error: report(error)
+""",
+    # what async for makes of an error of __anext__ has it as its context, too
+    """
+class Wrong:
+    def __aiter__(self): return self
+    def __anext__(self): return 3
+async def loop():
+    try: {}['handled']
+    except KeyError:
+        async for each in Wrong(): pass
+def main():
+    try: loop().send(None)
+    except TypeError as error: report(error)
+""",
+    # the place of an error in __bool__ is that of the test, not what stands before it
+    """
+class Odd:
+    def __bool__(self): return 3
+class Bad:
+    def __bool__(self): raise KeyError(1)
+def negated(value):
+    return (not
+        value)
+def tested(value):
+    if 1 < 2 and (
+        value):
+        pass
+def caught(value):
+    try:
+        if value: pass
+    except (KeyError, TypeError) as error: report(error)
+def repeated(kind):
+    again = True
+    try:
+        while (
+            again): again = kind()
+    except KeyError as error: report(error)
+def main():
+    repeated(Bad)
+    for value in (Odd(), Bad()):
+        for fn in (negated, tested, caught):
+            try: fn(value)
+            except (KeyError, TypeError) as error: report(error)
+""",
 )
