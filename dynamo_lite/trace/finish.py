@@ -10,6 +10,7 @@ from dynamo_lite.fake import FakeTensor, is_fake
 from dynamo_lite.trace.errors import BUFFER_CHANGES_KIND, FAKE_BUFFER_LOST, OUTPUT_TYPE, TIED_BUFFER_REPLACED
 from dynamo_lite.trace.gradients import is_detached
 from dynamo_lite.trace.inputs import UserInput
+from dynamo_lite.trace.settle import settle
 from dynamo_lite.trace.state import Lifted
 from dynamo_lite.trace.tracer import Tracer
 from fx_ir import functionalize
@@ -62,7 +63,7 @@ def finish(
     out_spec: TreeSpec,
     final_buffers: Mapping[str, Any],
 ) -> Outputs:
-    """Adds the output node, drops what nobody uses, and names what goes in and out.
+    """Adds the output node, drops what nobody uses or what turned out a plain number, and names what goes in and out.
 
     ``final_buffers`` is what the module holds under each buffer's name when the program has run.
     """
@@ -72,6 +73,9 @@ def finish(
     for out in outs:
         if isinstance(out.value, Node):
             out.value = tracer.gradients.shown(out.value)
+    tracer.env.finish()
+    for out, value in zip(outs, settle(tracer, [out.value for out in outs]), strict=True):
+        out.value = value
     graph = tracer.top.graph
     graph.output(tuple(out.value for out in outs))
     kept = {value for call in tracer.calls.kept for value in call.outputs}
