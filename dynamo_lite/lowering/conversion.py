@@ -13,6 +13,7 @@ from dynamo_lite.lowering.access import access_of, is_tensor, meta_of
 from dynamo_lite.lowering.creation import to_array
 from dynamo_lite.lowering.errors import BRANCH_ON_DATA, READS_DATA, where
 from dynamo_lite.lowering.leaf import Lower
+from dynamo_lite.lowering.packed import known_number
 from dynamo_lite.lowering.packets import apply
 from fx_ir.dtypes import Device, DType, MemoryFormat, bool_, by_name, complex128, float64, int64
 
@@ -113,7 +114,8 @@ def item(self: Any) -> Any:
     _one_element(self, "a Tensor with {count} elements cannot be converted to Scalar", RuntimeError)
     if dispatch.recorder() is None:
         return to_array(self, "item()").item()
-    return apply("item", self)
+    known = known_number(self)
+    return apply("item", self) if known is None else known
 
 
 def tolist(self: Any) -> Any:

@@ -14,6 +14,7 @@ from dynamo_lite.lowering import (
     indexing,
     metadata,
     names,
+    packed,
     structure,
 )
 from dynamo_lite.lowering.leaf import Lower, TensorFunction, leaf
@@ -63,7 +64,7 @@ _FUNCTIONS: Final[Mapping[str, Callable[..., Any]]] = {
     "from_numpy": creation.from_numpy_array, "numel": metadata.numel, "is_floating_point": metadata.is_floating_point,
     "is_complex": metadata.is_complex, "is_signed": metadata.is_signed, "is_same_size": metadata.is_same_size,
     "unique": structure.unique, "adjoint": metadata.adjoint, "is_nonzero": conversion.truth,
-    "broadcast_shapes": structure.broadcast_shapes,
+    "broadcast_shapes": structure.broadcast_shapes, "_pad_packed_sequence": packed.pad_packed_sequence,
 }  # fmt: skip
 
 

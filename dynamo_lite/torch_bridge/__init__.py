@@ -7,7 +7,7 @@ from dynamo_lite.torch_bridge import version
 # isort: split
 from dynamo_lite.library import register_library
 from dynamo_lite.lowering.access import TensorAccess, register_access
-from dynamo_lite.torch_bridge import custom, flow, functionals, pytrees, to_torch
+from dynamo_lite.torch_bridge import custom, flow, functionals, modules, pytrees, to_torch
 from dynamo_lite.torch_bridge.backend import Backend
 from dynamo_lite.torch_bridge.convert import describe
 from dynamo_lite.torch_bridge.library import Library
@@ -19,4 +19,4 @@ register_access(torch.Tensor, TensorAccess(describe, is_leaf=lambda tensor: tens
 register_library(Library())
 register_backend(Backend())
 
-assert custom and flow and functionals and pytrees and to_torch and version
+assert custom and flow and functionals and modules and pytrees and to_torch and version

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from solver.errors import GuardError, UnsupportedError, declare
+from solver.errors import GuardError, StateError, UnsupportedError, declare
 
 TORCH_VERSION: Final = declare(
     "torch-version",
@@ -124,4 +124,11 @@ LOOP_LOOKED_UP: Final = declare(
     "{name} was looked up before the export, and non-strict mode meets it only where forward looks it up",
     hint="write {name}(...) in forward, or export with strict=True",
     about="A name like `from torch._higher_order_ops import scan` at the head of a file.",
+)
+MODULE_CONVERTED: Final = declare(
+    "module-converted",
+    StateError,
+    "forward converts {name} of a {type} to another dtype, device or function of itself",
+    hint="convert the module before export, or the tensor where it is used: F.linear(x, self.weight.to(dtype))",
+    about="`module.to(...)`, `module.half()` in forward: eager's module would be another after the first call.",
 )

@@ -116,6 +116,8 @@ _UNTOUCHED: Final = frozenset({
 })  # fmt: skip
 
 
+# C functions that take no part in computing: their answers stand elsewhere.
+_ANSWERED_FUNCTIONS: Final = frozenset({"_parse_to"})
 # C functions whose arguments are the operator's, and not those of the public Python function of the name.
 _PRIVATE: Final = frozenset({"tensordot"})
 
@@ -125,7 +127,7 @@ def _namespace(
 ) -> Iterable[tuple[Any, TensorFunction]]:
     for name in dir(space):
         found = getattr(space, name)
-        if name.startswith("__") or not callable(found):
+        if name.startswith("__") or name in _ANSWERED_FUNCTIONS or not callable(found):
             continue
         public = None if name in _PRIVATE else known.get(name)
         yield found, bridged(public or _missing(f"{prefix}.{name}", name))

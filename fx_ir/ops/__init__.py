@@ -25,6 +25,7 @@ from fx_ir.ops import (
     matmul,
     noise,
     norm,
+    packed,
     padding,
     permute,
     pool,
@@ -36,6 +37,7 @@ from fx_ir.ops import (
     resample,
     reshape,
     scatter,
+    sequence_loss,
     sorting,
     spectral,
     splits,
@@ -60,7 +62,7 @@ from fx_ir.ops.registry import (
 
 FAMILIES = (
     binary, unary, ternary, activation, reduction, statistics, matmul, norm, batch_norm, attention, conv, pool, padding,
-    resample, recurrent, loss, reshape, views, permute, inplace_views, splits, convert, creation, ranges, joining, grids, indexing,
+    resample, recurrent, packed, loss, sequence_loss, reshape, views, permute, inplace_views, splits, convert, creation, ranges, joining, grids, indexing,
     scatter, sorting, spectral, composite, random, transformer, grid_sample, noise, linalg, quantiles, frames, sym,
     autograd,
 )  # fmt: skip

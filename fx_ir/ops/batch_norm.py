@@ -65,7 +65,7 @@ def fake_batch_norm(
     check_floating(input)
     if not training and (running_mean is None or running_var is None):
         raise RuntimeError("running_mean and running_var must be defined in evaluation mode")
-    channels = input.shape[1]
+    channels = input.shape[wrap_dim(1, input.ndim)]
     for meta in (weight, bias, running_mean, running_var):
         if meta is not None and not same(meta.shape[0], channels) and meta.shape[0] != channels:
             raise RuntimeError(f"running_mean should contain {channels} elements not {meta.shape[0]}")
@@ -114,7 +114,7 @@ def batch_norm(
 def _fake_functional_batch_norm(input: TensorMeta, *args: Any) -> tuple[TensorMeta, ...]:
     result = fake_batch_norm(input, *args)
     running_mean, running_var, training = args[2:5]
-    channels = (input.shape[1],) if training else (0,)
+    channels = (running_mean.shape[0],) if training else (0,)
     saved = [TensorMeta(channels, input.dtype, input.device) for _ in range(2)]
     return (result, *saved, running_mean.like(), running_var.like())
 
@@ -204,12 +204,19 @@ def _weight_axes(v: Array, dim: int) -> tuple[int, ...]:
 
 def weight_norm(v: Array, g: Array, dim: int = 0) -> Array:
     """``v`` scaled so that its slices along ``dim`` have the norms ``g``."""
-    length = np.sqrt(np.sum(np.square(v), axis=_weight_axes(v, dim), keepdims=True))
-    return as_array(v * (g / length))
+    return as_array(v * (g / _norms(v, dim)))
 
 
 def _fake_weight_norm(v: TensorMeta, g: TensorMeta, dim: int = 0) -> TensorMeta:
     return elementwise(v.dtype, v)
+
+
+def _norms(v: Array, dim: int) -> Array:
+    return as_array(np.sqrt(np.sum(np.square(v), axis=_weight_axes(v, dim), keepdims=True)))
+
+
+def _fake_weight_norm_interface(v: TensorMeta, g: TensorMeta, dim: int = 0) -> tuple[TensorMeta, TensorMeta]:
+    return elementwise(v.dtype, v), TensorMeta(g.shape, g.dtype, g.device)
 
 
 def _declare() -> None:
@@ -223,6 +230,11 @@ def _declare() -> None:
         "aten::_weight_norm(Tensor v, Tensor g, int dim=0) -> Tensor",
         fake=_fake_weight_norm,
         kernel=weight_norm,
+    )
+    register(
+        "aten::_weight_norm_interface(Tensor v, Tensor g, int dim=0) -> (Tensor, Tensor)",
+        fake=_fake_weight_norm_interface,
+        kernel=lambda v, g, dim=0: (weight_norm(v, g, dim), _norms(v, dim)),
     )
 
 

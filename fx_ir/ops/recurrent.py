@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -47,25 +47,43 @@ def _relu_step(seen: Array, kept: Array, state: State) -> State:
     return (as_array(np.maximum(seen + kept, 0)),)
 
 
+STEPS: Final[dict[str, Step]] = {
+    "lstm": _lstm_step, "gru": _gru_step, "rnn_tanh": _tanh_step, "rnn_relu": _relu_step,
+}  # fmt: skip
+
+
 # --- sequences -------------------------------------------------------------------------------------------------------
 
 
 def _direction(
-    input: Array, state: State, weights: Sequence[Array], has_biases: bool, step: Step, backward: bool
-) -> tuple[Array, State]:
-    """One layer in one direction over (length, batch, features)."""
-    bias_in, bias_kept = (weights[2], weights[3]) if has_biases else (None, None)
-    projection = weights[-1] if len(weights) == (5 if has_biases else 3) else None
-    seen = linear(input, weights[0], bias_in)
-    length = input.shape[0]
-    outputs: list[Any] = [None] * length
-    for time in range(length - 1, -1, -1) if backward else range(length):
-        state = step(seen[time], linear(state[0], weights[1], bias_kept), state)
+    steps: Sequence[Array],
+    state: State,
+    w_kept: Array,
+    b_kept: Array | None,
+    projection: Array | None,
+    step: Step,
+    backward: bool,
+) -> tuple[list[Array], State]:
+    """One layer in one direction: outputs step by step, and the last state.
+
+    ``steps`` holds the input's part of the gates for the rows that run at each step: the first ones, whose states alone go on.
+    """
+    outputs: list[Any] = [None] * len(steps)
+    for time in range(len(steps) - 1, -1, -1) if backward else range(len(steps)):
+        rows = len(steps[time])
+        new = step(
+            steps[time], linear(state[0][:rows], w_kept, b_kept), tuple([part[:rows] for part in state])
+        )
         if projection is not None:
-            state = (linear(state[0], projection), *state[1:])
-        outputs[time] = state[0]
-    width = state[0].shape[-1]
-    return np.stack(outputs) if outputs else np.zeros((0, input.shape[1], width), input.dtype), state
+            new = (linear(new[0], projection), *new[1:])
+        outputs[time] = new[0]
+        state = tuple(
+            [
+                np.concatenate([part, old[rows:]]) if rows < len(old) else part
+                for part, old in zip(new, state, strict=True)
+            ]
+        )
+    return outputs, state
 
 
 def run(
@@ -79,10 +97,15 @@ def run(
     train: bool,
     bidirectional: bool,
     batch_first: bool,
+    batch_sizes: Array | None = None,
 ) -> tuple[Array, list[Array]]:
-    """All layers; the output and the last states of every layer and direction."""
+    """All layers; the output and the last states of every layer and direction.
+
+    ``input`` is (length, batch, features), or packed: (rows of all steps, features) with the ``batch_sizes`` of the steps.
+    """
     if batch_first:
         input = input.swapaxes(0, 1)
+    cuts = None if batch_sizes is None else np.cumsum(batch_sizes)[:-1]
     directions = 2 if bidirectional else 1
     per = len(params) // (num_layers * directions)
     last: list[list[Array]] = [[] for _ in states]
@@ -91,10 +114,19 @@ def run(
         for side in range(directions):
             place = layer * directions + side
             weights = params[place * per : (place + 1) * per]
-            output, state = _direction(
-                input, tuple([one[place] for one in states]), weights, has_biases, step, side == 1
-            )
-            outputs.append(output)
+            bias_in, bias_kept = (weights[2], weights[3]) if has_biases else (None, None)
+            projection = weights[-1] if per == (5 if has_biases else 3) else None
+            seen = linear(input, weights[0], bias_in)
+            steps = list(seen) if cuts is None else np.split(seen, cuts)
+            first = tuple([one[place] for one in states])
+            parts, state = _direction(steps, first, weights[1], bias_kept, projection, step, side == 1)
+            if cuts is not None:
+                outputs.append(np.concatenate(parts))
+            else:
+                width = state[0].shape[-1]
+                outputs.append(
+                    np.stack(parts) if parts else np.zeros((0, input.shape[1], width), input.dtype)
+                )
             for kept, value in zip(last, state, strict=True):
                 kept.append(value)
         input = outputs[0] if directions == 1 else np.concatenate(outputs, axis=-1)
@@ -246,7 +278,8 @@ def _declare() -> None:
         fake=_fake_lstm_cell,
         kernel=_lstm_cell,
     )
-    for name, step in (("gru", _gru_step), ("rnn_tanh", _tanh_step), ("rnn_relu", _relu_step)):
+    for name in ("gru", "rnn_tanh", "rnn_relu"):
+        step = STEPS[name]
         register(
             f"aten::{name}.input(Tensor input, Tensor hx, Tensor[] params, {options}) -> (Tensor, Tensor)",
             fake=_fake_simple,

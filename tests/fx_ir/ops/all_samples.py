@@ -5,12 +5,19 @@ from __future__ import annotations
 from collections import defaultdict
 
 from fx_ir.ops import OPS
-from tests.fx_ir.ops import samples_data, samples_elementwise, samples_network, samples_shape, samples_spatial
+from tests.fx_ir.ops import (
+    samples_data,
+    samples_elementwise,
+    samples_network,
+    samples_sequences,
+    samples_shape,
+    samples_spatial,
+)
 from tests.fx_ir.ops.sampling import Sample
 
 SAMPLES: list[Sample] = [
     *samples_elementwise.samples(), *samples_shape.samples(), *samples_data.samples(), *samples_network.samples(),
-    *samples_spatial.samples(),
+    *samples_spatial.samples(), *samples_sequences.samples(),
 ]  # fmt: skip
 
 BY_OPERATOR: dict[str, list[Sample]] = defaultdict(list)

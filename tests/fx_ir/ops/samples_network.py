@@ -38,6 +38,7 @@ def norms() -> list[Sample]:
         sample("_native_batch_norm_legit_functional", F(4, 3, 5), F(3), F(3), F(3), F(3, values=POSITIVE), False, 0.1, 1e-5),
         sample("instance_norm", F(2, 3, 4, 5), F(3), F(3), None, None, True, 0.1, 1e-5, True), sample("instance_norm", F(2, 3, 8), None, None, None, None, True, 0.1, 1e-5, True),
         sample("_weight_norm", F(4, 3, 2), T((4, 1, 1), values=POSITIVE)), sample("_weight_norm", F(4, 3), T((1, 3), values=POSITIVE), 1),
+        sample("_weight_norm_interface", F(4, 3, 2), T((4, 1, 1), values=POSITIVE)), sample("_weight_norm_interface", F(4, 3), T((1, 3), values=POSITIVE), 1),
     ]  # fmt: skip
     return found
 

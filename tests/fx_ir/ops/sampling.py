@@ -18,7 +18,7 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 @dataclass(frozen=True)
 class T:
-    """A tensor to be made: ``layout`` says how it lies in memory, ``values`` what its elements are like."""
+    """A tensor to be made: ``layout`` says how it lies in memory, ``values`` what its elements are like, ``given`` what they are."""
 
     shape: tuple[int, ...] = ()
     dtype: str = "float32"
@@ -26,6 +26,7 @@ class T:
     values: str = "normal"
     low: int = -4
     high: int = 5
+    given: tuple[int, ...] = ()
 
 
 def F(*shape: int, layout: str = "plain", values: str = "normal") -> T:
@@ -34,6 +35,11 @@ def F(*shape: int, layout: str = "plain", values: str = "normal") -> T:
 
 def L(*shape: int, low: int = -4, high: int = 5, layout: str = "plain") -> T:
     return T(shape, "int64", layout, "range", low, high)
+
+
+def N(*values: int) -> T:
+    """Exactly these integers."""
+    return T((len(values),), "int64", given=values)
 
 
 def B(*shape: int, layout: str = "plain") -> T:
@@ -66,6 +72,8 @@ def sample(
 
 def _draw(spec: T, shape: Sequence[int], rng: np.random.Generator) -> Array:
     numpy = np.dtype(spec.dtype)
+    if spec.given:
+        return np.array(spec.given, numpy).reshape(shape)
     if numpy.kind in "iub":
         low = max(spec.low, 0) if numpy.kind in "ub" else spec.low
         high = 2 if numpy.kind == "b" else spec.high
