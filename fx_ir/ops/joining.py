@@ -26,9 +26,17 @@ from solver.sym import sym_max
 # --- cat and stack ---------------------------------------------------------------------------------------------------
 
 
-def _is_legacy_empty(shape: Sizes) -> bool:
-    """A 1-D tensor of size 0 goes with any shape in ``cat``, for old times' sake."""
-    return len(shape) == 1 and type(shape[0]) is int and shape[0] == 0
+def _without_legacy_empty(tensors: Sequence[TensorMeta]) -> list[TensorMeta]:
+    """Without the 1-D tensors of size 0, which go with any shape in ``cat``, for old times' sake.
+
+    A symbolic size is asked only beside tensors of another rank: among vectors an empty one adds nothing anyway.
+    """
+    mixed = any(tensor.ndim != 1 for tensor in tensors)
+    return [
+        tensor
+        for tensor in tensors
+        if tensor.ndim != 1 or not (same(tensor.shape[0], 0) or (mixed and tensor.shape[0] == 0))
+    ]
 
 
 def fake_cat(tensors: Sequence[TensorMeta], dim: int = 0) -> TensorMeta:
@@ -37,7 +45,7 @@ def fake_cat(tensors: Sequence[TensorMeta], dim: int = 0) -> TensorMeta:
     if any(tensor.ndim == 0 for tensor in tensors):
         raise RuntimeError("zero-dimensional tensor (at position 0) cannot be concatenated")
     dtype = result_type(*tensors)
-    kept = [tensor for tensor in tensors if not _is_legacy_empty(tensor.shape)]
+    kept = _without_legacy_empty(tensors)
     if not kept:
         return TensorMeta((0,), dtype, tensors[0].device)
     first = kept[0]

@@ -128,14 +128,16 @@ def _takes(extent: Size, taken: Size, run: Size, ask: bool) -> bool:
 
 def fake_view(self: TensorMeta, size: Sequence[Size]) -> TensorMeta:
     shape = infer_size(self.shape, size)
-    if _is_plain(self) or (type(self.numel()) is int and self.numel() == 0):
-        return self.like(shape=shape, requires_grad=False, offset=lambda: self.offset)
-    strides = view_strides(self.shape, self.strides, shape)
-    if strides is None:
-        raise RuntimeError(
-            "view size is not compatible with input tensor's size and stride (at least one dimension spans across two "
-            "contiguous subspaces). Use .reshape(...) instead."
-        )
+    strides: Sizes | None = None
+    if not _is_plain(self):
+        numel = self.numel()
+        known_empty = type(numel) is int and numel == 0  # nothing in memory fits any shape
+        strides = None if known_empty else view_strides(self.shape, self.strides, shape)
+        if strides is None and numel != 0:
+            raise RuntimeError(
+                "view size is not compatible with input tensor's size and stride (at least one dimension spans across two "
+                "contiguous subspaces). Use .reshape(...) instead."
+            )
     return self.like(shape=shape, strides=strides, requires_grad=False, offset=lambda: self.offset)
 
 

@@ -36,18 +36,19 @@ def lengths_of_size(extent: Size, split_size: Size) -> list[Size]:
 
 
 def lengths_of_chunks(extent: Size, chunks: int) -> list[Size]:
-    """``chunk(n)``: at most ``n`` pieces of ceil(size / n). A symbolic size asks only whether the last is non-empty."""
+    """``chunk(n)``: at most ``n`` pieces of ceil(size / n), of nothing exactly ``n``. A symbolic size asks only whether
+    the last is non-empty, and whether all are empty where it is not."""
     if chunks <= 0:
         raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
     piece = (extent + (chunks - 1)) // chunks
-    if type(extent) is int and extent == 0:
-        return [0] * chunks
     quotient = extent // chunks
     if same(quotient * chunks, extent):
         return [quotient] * chunks
     count = chunks
     while count > 1 and piece * (count - 1) >= extent:
         count -= 1
+    if count < chunks and extent == 0:
+        return [0] * chunks
     return [piece] * (count - 1) + [extent - piece * (count - 1)]
 
 
