@@ -7,9 +7,11 @@ from typing import Any
 
 from dynamo_lite import dispatch
 from dynamo_lite.lowering import metadata
-from dynamo_lite.lowering.access import meta_of
-from dynamo_lite.lowering.packets import apply
+from dynamo_lite.lowering.access import is_tensor, meta_of
+from dynamo_lite.lowering.errors import MISSING_OPERATOR, where
+from dynamo_lite.lowering.packets import apply, item
 from dynamo_lite.lowering.structure import broadcast_shapes
+from fx_ir.dtypes import int64
 
 
 def _listed(tensors: tuple[Any, ...]) -> Sequence[Any]:
@@ -56,7 +58,7 @@ def norm(
 ) -> Any:
     """The vector norm over ``dim`` (all dimensions if None); ``"fro"`` is the Euclidean one."""
     if p == "nuc":
-        raise NotImplementedError("torchlite has no nuclear norm")
+        raise MISSING_OPERATOR(function="norm of order 'nuc'", packet="aten::nuclear_norm", location=where())
     over = [dim] if isinstance(dim, int) else dim
     order = 2 if p == "fro" or p is None else p
     result = apply("linalg_vector_norm", input, order, over, keepdim, dtype=dtype)
@@ -105,14 +107,61 @@ def flipud(self: Any) -> Any:
     return apply("flip", self, [0])
 
 
-def hsplit(self: Any, indices_or_sections: Any) -> Any:
-    """Split along the second dimension (the only one of a vector)."""
-    return apply("tensor_split", self, indices_or_sections, 0 if meta_of(self).ndim == 1 else 1)
+def _split_along(name: str, least: int, dim: int) -> Callable[..., Any]:
+    """A split along one dimension, into parts of one size where their number is given."""
+
+    def split(self: Any, indices_or_sections: Any) -> Any:
+        shape = meta_of(self).shape
+        if len(shape) < least:
+            raise RuntimeError(
+                f"torch.{name} requires a tensor with at least {least} dimension, but got a tensor with {len(shape)} dimensions!"
+            )
+        at = 0 if dim == 1 and len(shape) == 1 else dim
+        parts = indices_or_sections
+        if not isinstance(parts, (list, tuple)) and (parts == 0 or shape[at] % parts != 0):
+            raise RuntimeError(
+                f"torch.{name} attempted to split along dimension {at}, but the size of the dimension {shape[at]} is not "
+                f"divisible by the split_size {parts}!"
+            )
+        return tuple(apply("tensor_split", self, parts, at))
+
+    split.__doc__ = f"Split along dimension {dim}; of a vector always along its only one."
+    return split
 
 
-def vsplit(self: Any, indices_or_sections: Any) -> Any:
-    """Split along the first dimension."""
-    return apply("tensor_split", self, indices_or_sections, 0)
+hsplit, vsplit, dsplit = (
+    _split_along("hsplit", 1, 1),
+    _split_along("vsplit", 2, 0),
+    _split_along("dsplit", 3, 2),
+)
+
+
+def tensor_split(self: Any, indices_or_sections: Any, dim: int = 0) -> Any:
+    """Split into parts whose sizes differ by one at most, or at indices; numbers in a tensor are read from it."""
+    given = indices_or_sections
+    if is_tensor(given):
+        meta = meta_of(given)
+        if meta.ndim > 1 or meta.dtype is not int64:
+            raise RuntimeError(
+                f"tensor_split expected tensor_indices_or_sections to be a zero-dimensional or one-dimensional tensor of "
+                f"dtype long, but got a tensor with {meta.ndim} dims and dtype {meta.dtype}"
+            )
+        given = [item(part) for part in apply("unbind", given)] if meta.ndim else item(given)
+    return tuple(apply("tensor_split", self, given, dim))
+
+
+def where_of(self: Any, condition: Any, other: Any) -> Any:
+    """``Tensor.where``: this tensor where ``condition`` holds, ``other`` elsewhere."""
+    return apply("where", condition, self, other)
+
+
+def nonzero(self: Any, *, as_tuple: bool = False) -> Any:
+    """The indices of what is not zero: as rows of one tensor, or a tensor for each dimension."""
+    if not as_tuple:
+        return apply("nonzero", self)
+    return tuple(
+        apply("unbind", apply("nonzero", self if meta_of(self).ndim else apply("unsqueeze", self, 0)), 1)
+    )
 
 
 def inner(self: Any, other: Any) -> Any:
@@ -120,12 +169,6 @@ def inner(self: Any, other: Any) -> Any:
     if meta_of(self).ndim == 0 or meta_of(other).ndim == 0:
         return apply("mul", self, other)
     return apply("tensordot", self, other, [-1], [-1])
-
-
-def bilinear(input1: Any, input2: Any, weight: Any, bias: Any = None) -> Any:
-    """``input1 @ weight[o] @ input2 + bias[o]`` for each output ``o``."""
-    result = apply("einsum", "...i,oij,...j->...o", [input1, weight, input2])
-    return result if bias is None else apply("add", result, bias)
 
 
 def inverse(self: Any) -> Any:
@@ -155,13 +198,13 @@ swapaxes_ = _in_place_view("transpose")
 
 SHARED: dict[str, Callable[..., Any]] = {
     "conj": conj, "fliplr": fliplr, "flipud": flipud, "hsplit": hsplit, "vsplit": vsplit, "inner": inner,
-    "inverse": inverse, "det": det, "norm": norm,
+    "inverse": inverse, "det": det, "norm": norm, "dsplit": dsplit, "tensor_split": tensor_split, "nonzero": nonzero,
 }  # fmt: skip
 METHODS: dict[str, Callable[..., Any]] = {
     "unsqueeze_": unsqueeze_, "squeeze_": squeeze_, "t_": t_, "transpose_": transpose_, "swapaxes_": swapaxes_,
 }  # fmt: skip
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     "broadcast_tensors": broadcast_tensors, "atleast_1d": atleast_1d, "atleast_2d": atleast_2d,
-    "atleast_3d": atleast_3d, "bilinear": bilinear, "einsum": einsum, "meshgrid": meshgrid, "tensordot": tensordot,
+    "atleast_3d": atleast_3d, "einsum": einsum, "meshgrid": meshgrid, "tensordot": tensordot,
 }  # fmt: skip
 NAMES = frozenset({*SHARED, *FUNCTIONS})

@@ -72,9 +72,10 @@ def cast(dtype: DType) -> Lower:
 
     def lower(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
         self = args[0]
-        if meta_of(self).dtype is dtype:
+        wanted = kwargs.get("memory_format")
+        if meta_of(self).dtype is dtype and wanted is None:
             return self
-        return apply("to", self, dtype, memory_format=kwargs.get("memory_format"))
+        return apply("to", self, dtype, memory_format=wanted)
 
     return lower
 

@@ -56,19 +56,19 @@ FUNCTIONS_ONLY: Final = tuple(
     cat cartesian_prod cdist celu complex concat concatenate column_stack conv1d conv2d conv3d conv_transpose1d
     conv_transpose2d cosine_similarity dropout dropout_ embedding embedding_bag einsum feature_dropout group_norm
     gru gru_cell hstack instance_norm layer_norm lstm lstm_cell meshgrid pairwise_distance pixel_shuffle
-    pixel_unshuffle polar relu_ rms_norm rnn_tanh rnn_tanh_cell row_stack rsub scalar_tensor searchsorted selu stack
+    pixel_unshuffle polar relu_ rms_norm rnn_tanh rnn_tanh_cell row_stack rsub searchsorted selu stack
     std_mean tensordot threshold tril_indices triu_indices var_mean vstack batch_norm adaptive_avg_pool1d avg_pool1d
     max_pool1d max_pool2d native_layer_norm lift_fresh_copy constant_pad_nd channel_shuffle clamp_ exp_ sigmoid_
     tanh_ bucketize kl_div hardswish isin convolution conv_transpose3d rnn_relu rnn_relu_cell native_dropout
-    max_pool3d celu_ selu_ threshold_ empty_permuted adaptive_max_pool1d feature_dropout_
+    max_pool3d celu_ selu_ threshold_ bilinear adaptive_max_pool1d feature_dropout_
     """.split()  # noqa: SIM905
 )
 
 # ``torch.name(…)`` that makes a tensor and takes ``requires_grad``.
 FACTORIES: Final = tuple(
     """
-    arange empty empty_like empty_strided eye full full_like linspace logspace normal ones ones_like rand rand_like
-    randint randint_like randn randn_like randperm zeros zeros_like
+    arange empty empty_like empty_permuted empty_strided eye full full_like linspace logspace normal ones ones_like rand rand_like
+    randint randint_like randn randn_like randperm scalar_tensor zeros zeros_like
     """.split()  # noqa: SIM905
 )
 

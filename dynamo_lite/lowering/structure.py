@@ -45,8 +45,20 @@ def unique(
         values, inverse, counts = apply("_unique2", self, sorted, return_inverse, return_counts)
     else:
         values, inverse, counts = apply("unique_dim", self, dim, sorted, return_inverse, return_counts)
-    chosen = [values, *([inverse] if return_inverse else []), *([counts] if return_counts else [])]
-    return chosen[0] if len(chosen) == 1 else tuple(chosen)
+    return _asked(values, return_inverse and inverse, return_counts and counts)
+
+
+def unique_consecutive(
+    self: Any, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
+) -> Any:
+    """The first of each run of equal elements, or slices along ``dim``, with inverse and counts if asked for."""
+    values, inverse, counts = apply("unique_consecutive", self, return_inverse, return_counts, dim)
+    return _asked(values, return_inverse and inverse, return_counts and counts)
+
+
+def _asked(values: Any, *others: Any) -> Any:
+    chosen = [value for value in others if value is not False]
+    return (values, *chosen) if chosen else values
 
 
 def broadcast_shapes(*shapes: Any) -> Size:

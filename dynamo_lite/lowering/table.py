@@ -49,7 +49,8 @@ _METHODS: Final[Mapping[str, Callable[..., Any]]] = {
     "retain_grad": metadata.itself, "pin_memory": metadata.itself, "cuda": structure.cuda, "adjoint": metadata.adjoint,
     "to": conversion.to, "type": conversion.type_, "type_as": conversion.type_as, "cpu": conversion.cpu,
     "item": conversion.item, "tolist": conversion.tolist, "numpy": conversion.numpy, "new_tensor": creation.new_tensor,
-    "unique": structure.unique, "register_hook": structure.register_hook,
+    "unique": structure.unique, "unique_consecutive": structure.unique_consecutive, "where": composites.where_of,
+    "register_hook": structure.register_hook,
     "is_shared": structure.is_shared, "share_memory_": metadata.itself,
     "__array__": conversion.array, "__len__": conversion.length, "__iter__": conversion.iterate,
     "__reversed__": conversion.reverse, "__contains__": conversion.contains, "__repr__": conversion.text,
@@ -63,8 +64,8 @@ _FUNCTIONS: Final[Mapping[str, Callable[..., Any]]] = {
     "tensor": creation.tensor, "as_tensor": creation.as_tensor, "asarray": creation.asarray,
     "from_numpy": creation.from_numpy_array, "numel": metadata.numel, "is_floating_point": metadata.is_floating_point,
     "is_complex": metadata.is_complex, "is_signed": metadata.is_signed, "is_same_size": metadata.is_same_size,
-    "unique": structure.unique, "adjoint": metadata.adjoint, "is_nonzero": conversion.truth,
-    "broadcast_shapes": structure.broadcast_shapes, "_pad_packed_sequence": packed.pad_packed_sequence,
+    "unique": structure.unique, "unique_consecutive": structure.unique_consecutive, "adjoint": metadata.adjoint,
+    "is_nonzero": conversion.truth, "broadcast_shapes": structure.broadcast_shapes, "_pad_packed_sequence": packed.pad_packed_sequence,
 }  # fmt: skip
 
 

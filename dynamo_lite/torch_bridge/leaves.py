@@ -119,7 +119,7 @@ _UNTOUCHED: Final = frozenset({
 # C functions that take no part in computing: their answers stand elsewhere.
 _ANSWERED_FUNCTIONS: Final = frozenset({"_parse_to"})
 # C functions whose arguments are the operator's, and not those of the public Python function of the name.
-_PRIVATE: Final = frozenset({"tensordot"})
+_PRIVATE: Final = frozenset({"tensordot", "unique_consecutive"})
 
 
 def _namespace(

@@ -2,23 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
 
+import torch
 import torch.utils._pytree as theirs
 
+from dynamo_lite.torch_bridge.convert import TorchSize
 from fx_ir import pytree_registry as pytree
 from fx_ir.pytree_registry import GetAttrKey, MappingKey, NodeDef, SequenceKey
+from solver.sym import SymInt
 
 
 def resolve(cls: type[Any]) -> NodeDef | None:
     """Registers ``cls`` here if PyTorch's registry or the table of caches has it; None for a leaf."""
+    if cls is TorchSize or cls is torch.Size:
+        pytree.REGISTRY[TorchSize] = _register(torch.Size, _SHAPE)
+        return _SHAPE
     known = theirs.SUPPORTED_NODES.get(cls)
     if known is not None:
         return _translated(cls, known)
     if cls.__module__ == "transformers.cache_utils":
         return _cache(cls)
     return None
+
+
+def _shape(sizes: Sequence[Any]) -> Any:
+    return TorchSize(sizes) if any(isinstance(size, SymInt) for size in sizes) else torch.Size(sizes)
+
+
+_SHAPE: Final = NodeDef(
+    torch.Size,
+    lambda shape: (list(shape), None),
+    lambda children, context: _shape(list(children)),
+    serialized_type_name="torch.Size",
+)
 
 
 def _key(key: Any) -> Any:

@@ -421,6 +421,23 @@ def _declare_inplace() -> None:
             register_inplace(
                 f"aten::{inplace}.{kind}(Tensor(a!) self, {kind} other) -> Tensor(a!)", f"aten::{name}.{kind}"
             )
+    for kind, argument, functional in (
+        ("Tensor", "Tensor", "Tensor"),
+        ("Tensor_Scalar", "Scalar", "Tensor_Scalar"),
+    ):
+        for side in ("left", "right"):
+            register_inplace(
+                f"aten::bitwise_{side}_shift_.{kind}(Tensor(a!) self, {argument} other) -> Tensor(a!)",
+                f"aten::bitwise_{side}_shift.{functional}",
+            )
+    for name, kind, number in (("copysign", "Tensor", "Scalar"), ("xlogy", "Tensor", "Scalar_Other")):
+        register_inplace(
+            f"aten::{name}_.{kind}(Tensor(a!) self, Tensor other) -> Tensor(a!)", f"aten::{name}.{kind}"
+        )
+        register_inplace(
+            f"aten::{name}_.{number}(Tensor(a!) self, Scalar other) -> Tensor(a!)", f"aten::{name}.{number}"
+        )
+    register_inplace("aten::heaviside_(Tensor(a!) self, Tensor values) -> Tensor(a!)", "aten::heaviside")
     for name in ("div", "divide"):
         for kind in ("Tensor", "Scalar"):
             register_inplace(
@@ -439,7 +456,7 @@ def _declare_inplace() -> None:
     register_inplace(
         "aten::floor_divide_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)", "aten::floor_divide.Scalar"
     )  # fmt: skip
-    for name in ("logical_and", "logical_or", "logical_xor", "atan2"):
+    for name in ("logical_and", "logical_or", "logical_xor", "atan2", "gcd", "hypot"):
         register_inplace(f"aten::{name}_(Tensor(a!) self, Tensor other) -> Tensor(a!)", f"aten::{name}")
 
 

@@ -137,7 +137,7 @@ def _fake_multi_margin(
     weight: TensorMeta | None = None,
     reduction: int = MEAN,
 ) -> TensorMeta:
-    if self.ndim not in (1, 2):
+    if self.ndim > 2:
         raise RuntimeError(f"Expected non-empty vector or matrix with optional 0-dim batch size, but got: {list(self.shape)}")  # fmt: skip
     if p not in (1, 2):
         raise RuntimeError("only p == 1 and p == 2 supported")

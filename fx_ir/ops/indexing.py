@@ -11,8 +11,7 @@ from fx_ir.dtypes import Category, DType, bool_, int32, int64, uint8
 from fx_ir.meta import Size, Sizes, TensorMeta
 from fx_ir.ops.arrays import Array, as_array, describe, laid_out
 from fx_ir.ops.registry import register
-from fx_ir.ops.reshape import same
-from fx_ir.ops.shapes import _broadcast_strides, _sort_dims, broadcast_shapes, strides_along, wrap_dim
+from fx_ir.ops.shapes import _broadcast_strides, _sort_dims, broadcast_shapes, same, strides_along, wrap_dim
 
 Indices = Sequence[TensorMeta | None]
 
@@ -151,9 +150,11 @@ def index_select(self: Array, dim: int, index: Array) -> Array:
 def check_gather(self: TensorMeta, dim: int, index: TensorMeta) -> int:
     """The wrapped dimension; RuntimeError if the index does not lie within the tensor in the other ones."""
     wrapped = wrap_dim(dim, self.ndim)
-    if index.dtype not in (int64, int32):
+    if index.dtype not in (int64, int32) and index.numel() != 0:
         raise RuntimeError("gather(): Expected dtype int32/int64 for index")
     if max(self.ndim, 1) != max(index.ndim, 1):
+        if index.numel() == 0:
+            return wrapped
         raise RuntimeError("Index tensor must have the same number of dimensions as input tensor")
     for axis in range(min(self.ndim, index.ndim)):
         limit, size = self.shape[axis], index.shape[axis]

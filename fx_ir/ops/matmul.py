@@ -11,8 +11,7 @@ from fx_ir.dtypes import Category, DType
 from fx_ir.meta import Size, Sizes, TensorMeta
 from fx_ir.ops.arrays import Array, as_array, compute_type
 from fx_ir.ops.registry import register, register_inplace
-from fx_ir.ops.reshape import same
-from fx_ir.ops.shapes import broadcast_shapes, wrap_dim
+from fx_ir.ops.shapes import broadcast_shapes, same, wrap_dim
 
 
 def check_same_dtype(*metas: TensorMeta | None) -> None:
@@ -112,16 +111,17 @@ def fake_outer(self: TensorMeta, vec2: TensorMeta) -> TensorMeta:
     return _plain(self, (self.shape[0], vec2.shape[0]))
 
 
-def _fake_add(product: Callable[..., TensorMeta]) -> Callable[..., TensorMeta]:
-    """``self * beta + product * alpha``: self broadcasts to the product's shape."""
+def _fake_add(product: Callable[..., TensorMeta], cuts: bool = True) -> Callable[..., TensorMeta]:
+    """``self * beta + product * alpha``: self broadcasts to the product's shape. Where integers are computed the factors are cut
+    to integers, or refused unless ``cuts``."""
 
     def fake(self: TensorMeta, a: TensorMeta, b: TensorMeta, *, beta: Any = 1, alpha: Any = 1) -> TensorMeta:
         result = product(a, b)
         check_same_dtype(self, a)
-        for number in (beta, alpha):
-            if isinstance(number, float) and result.dtype.category < Category.FLOAT:
+        for name, number in (("beta", beta), ("alpha", alpha)):
+            if not cuts and isinstance(number, float) and result.dtype.category < Category.FLOAT:
                 raise RuntimeError(
-                    "For integral input tensors, argument beta must not be a floating point number."
+                    f"For integral input tensors, argument {name} must not be a floating point number."
                 )
         broadcast_shapes(result.shape, self.shape)
         return result
@@ -320,7 +320,8 @@ def fake_tensordot(
     left = [wrap_dim(dim, self.ndim) for dim in dims_self]
     right = [wrap_dim(dim, other.ndim) for dim in dims_other]
     for a, b in zip(left, right, strict=True):
-        if not same(self.shape[a], other.shape[b]) and self.shape[a] != other.shape[b]:
+        first, second = self.shape[a], other.shape[b]
+        if not same(first, second) and first != second and first != 1 and second != 1:
             raise RuntimeError(
                 f"contracted dimensions need to match, but first has size {self.shape[a]} in dim {a} and second has size "
                 f"{other.shape[b]} in dim {b}"
@@ -330,6 +331,12 @@ def fake_tensordot(
 
 
 def tensordot(self: Array, other: Array, dims_self: Sequence[int], dims_other: Sequence[int]) -> Array:
+    """A contracted dimension of one element stands for as many as the other tensor has."""
+    for a, b in zip(dims_self, dims_other, strict=True):
+        if self.shape[a] == 1:
+            other = other.sum(axis=b, keepdims=True, dtype=other.dtype)
+        elif other.shape[b] == 1:
+            self = self.sum(axis=a, keepdims=True, dtype=self.dtype)
     return as_array(np.tensordot(self, other, (list(dims_self), list(dims_other))))
 
 
@@ -405,7 +412,11 @@ def _declare() -> None:
     for text, (fake, kernel) in sums.items():
         name, _, operands = text.partition("|")
         rest = f"{operands}, *, Scalar beta=1, Scalar alpha=1)"
-        register(f"aten::{name}(Tensor self, {rest} -> Tensor", fake=_fake_add(fake), kernel=_add(kernel))
+        register(
+            f"aten::{name}(Tensor self, {rest} -> Tensor",
+            fake=_fake_add(fake, name != "addr"),
+            kernel=_add(kernel),
+        )
         register_inplace(f"aten::{name}_(Tensor(a!) self, {rest} -> Tensor(a!)", f"aten::{name}")
 
 

@@ -157,7 +157,7 @@ def count_nonzero(self: Array, dim: int | Sequence[int] | None = None) -> Array:
 
 def fake_extremum(self: TensorMeta, dim: Sequence[int] | None = None, keepdim: bool = False) -> TensorMeta:
     dims = wrap_dims(dim, self.ndim)
-    for one in dims:
+    for one in dims if self.ndim else ():
         if type(self.shape[one]) is int and self.shape[one] == 0:
             raise IndexError(f"amax(): Expected reduction dim {one} to have non-zero size.")
     return TensorMeta(reduced_shape(self.shape, dims, keepdim), self.dtype, self.device)

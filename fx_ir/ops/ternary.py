@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
 from fx_ir import fake_context
-from fx_ir.dtypes import bool_, result_type
+from fx_ir.dtypes import DType, bool_, result_type
 from fx_ir.meta import TensorMeta
 from fx_ir.ops.arrays import Array, Operand, as_array, cast, dense, number_type, to
 from fx_ir.ops.binary import over
@@ -60,13 +61,34 @@ def fake_masked_fill(self: TensorMeta, mask: TensorMeta, value: Any) -> TensorMe
         raise RuntimeError(
             f"masked_fill_ only supports a 0-dimensional value tensor, but got tensor with {value.ndim} dimension(s)."
         )
-    if result_type(self, value).category > self.dtype.category:
+    if not isinstance(value, TensorMeta) and not _converts(value, self.dtype):
         raise RuntimeError(f"value cannot be converted to type {self.dtype.name} without overflow")
     return TensorMeta(broadcast_shapes(self.shape, mask.shape), self.dtype, self.device)
 
 
+_LARGEST: Final = {"float16": 65504.0, "bfloat16": 3.3895313892515355e38, "float32": 3.4028234663852886e38}
+
+
+def _converts(value: Any, dtype: DType) -> bool:
+    """Whether a number may be written to a tensor: fractions are cut off, and negative ones wrap around."""
+    if dtype is bool_ or dtype.is_complex or not isinstance(value, (int, float, complex)):
+        return True
+    if isinstance(value, complex):
+        return not value.imag and _converts(value.real, dtype)
+    if dtype.is_floating_point:
+        return not math.isfinite(value) or abs(value) <= _LARGEST.get(dtype.name, math.inf)
+    limits = np.iinfo(dtype.numpy)
+    low = limits.min if limits.min else -limits.max
+    return math.isfinite(value) and low <= int(value) <= limits.max
+
+
 def masked_fill(self: Array, mask: Array, value: Operand) -> Array:
-    return dense(np.where(mask, np.asarray(value).astype(self.dtype), self))
+    number = np.asarray(value)
+    if number.dtype.kind == "c" and self.dtype.kind != "c" and self.dtype != np.bool_:
+        if number.imag:
+            raise RuntimeError(f"value cannot be converted to type {self.dtype.name} without overflow")
+        number = number.real
+    return dense(np.where(mask, number.astype(self.dtype), self))
 
 
 def fake_lerp(self: TensorMeta, end: TensorMeta, weight: Any) -> TensorMeta:
@@ -156,6 +178,10 @@ def _declare() -> None:
         _declare_many([f"clamp_{bound}.Tensor"], f"Tensor self, Tensor {bound}) -> Tensor", fake, kernel)
         register_inplace(
             f"aten::clamp_{bound}_(Tensor(a!) self, Scalar {bound}) -> Tensor(a!)", f"aten::clamp_{bound}"
+        )
+        register_inplace(
+            f"aten::clamp_{bound}_.Tensor(Tensor(a!) self, Tensor {bound}) -> Tensor(a!)",
+            f"aten::clamp_{bound}.Tensor",
         )
     for kind in ("Scalar", "Tensor"):
         _declare_many(

@@ -256,12 +256,21 @@ def _declare() -> None:
     register(
         "aten::round.decimals(Tensor self, *, int decimals) -> Tensor", fake=fake_same, kernel=round_decimals
     )
+    register_inplace(
+        "aten::round_.decimals(Tensor(a!) self, *, int decimals) -> Tensor(a!)", "aten::round.decimals"
+    )
     register("aten::logit(Tensor self, float? eps=None) -> Tensor", fake=fake_float, kernel=logit)
     register(
         "aten::nan_to_num(Tensor self, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor",
         fake=fake_same,
         kernel=nan_to_num,
     )
+    register_inplace("aten::logit_(Tensor(a!) self, float? eps=None) -> Tensor(a!)", "aten::logit")
+    register_inplace(
+        "aten::nan_to_num_(Tensor(a!) self, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor(a!)",
+        "aten::nan_to_num",
+    )
+    register_inplace("aten::conj_physical_(Tensor(a!) self) -> Tensor(a!)", "aten::conj_physical")
     for name in _INPLACE:
         if name != "special_erf":
             register_inplace(f"aten::{name}_(Tensor(a!) self) -> Tensor(a!)", f"aten::{name}")
