@@ -51,6 +51,7 @@ EXPRESSIONS: Final = (
     "{a} + 1 if {a}.shape == {b}.shape else {a} - 1", "torch.nn.functional.pad({a}, ({i}, {j}))",
     "{a}.index_select({i}, torch.tensor([0, 0]))", "{a}.repeat(2, *[1] * ({a}.dim() - 1))", "{a}.argmax({i}).float()",
     "{a}.masked_fill({a} > 0, 2.0)", "({a} > {b}).float()", "{a}.unflatten({i}, (-1, 1))", "{a}.sort({i})[0]",
+    "{a} + len({a}.chunk(3, {i}))", "{a} + len({a}.split(2, {i}))", "torch.cat({a}.tensor_split(2, {i})[::-1], {i})",
 )  # fmt: skip
 STATEMENTS: Final = (
     "{a}.add_({b})", "{a}.mul_(2)", "{a}.zero_()", "{a}.relu_()", "{a}[0] = 1.5", "{a}[..., 0] = {b}[..., 0]",

@@ -13,7 +13,7 @@ from dynamo_lite.lowering.access import meta_of
 from dynamo_lite.lowering.packets import apply
 from fx_ir.node import Node
 from fx_ir.ops.registry import OPS
-from fx_ir.ops.reshape import same
+from fx_ir.ops.shapes import same
 from solver.sym import SymInt
 
 _PACK: Final = OPS["aten::_pack_padded_sequence"]

@@ -11,8 +11,7 @@ from fx_ir.dtypes import Category
 from fx_ir.meta import TensorMeta
 from fx_ir.ops.arrays import Array, as_array, cast, in_float32, to_float
 from fx_ir.ops.registry import register, register_inplace
-from fx_ir.ops.reshape import same
-from fx_ir.ops.shapes import elementwise, wrap_dim
+from fx_ir.ops.shapes import elementwise, same, wrap_dim
 from fx_ir.ops.unary import fake_floating_only, fake_same
 
 _SQRT_HALF = 0.7071067811865476

@@ -13,8 +13,7 @@ from fx_ir.meta import Size, TensorMeta
 from fx_ir.ops.arrays import Array, as_array, compute_type
 from fx_ir.ops.matmul import check_same_dtype
 from fx_ir.ops.registry import register, register_inplace
-from fx_ir.ops.reshape import same
-from fx_ir.ops.shapes import broadcast_shapes, elementwise, elementwise_strides
+from fx_ir.ops.shapes import broadcast_shapes, elementwise, elementwise_strides, same
 from fx_ir.ops.views import WHOLE_RULE
 
 # --- embedding -------------------------------------------------------------------------------------------------------

@@ -10,8 +10,7 @@ from fx_ir.meta import TensorMeta
 from fx_ir.ops.arrays import Array, as_array, compute_type
 from fx_ir.ops.norm import affine, check_floating, normalise
 from fx_ir.ops.registry import Call, register
-from fx_ir.ops.reshape import same
-from fx_ir.ops.shapes import elementwise, wrap_dim
+from fx_ir.ops.shapes import elementwise, same, wrap_dim
 
 
 def fake_group_norm(

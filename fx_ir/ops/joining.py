@@ -13,11 +13,12 @@ from fx_ir.meta import Size, Sizes, TensorMeta
 from fx_ir.ops.arrays import Array, cast, describe, number_type
 from fx_ir.ops.permute import permuted
 from fx_ir.ops.registry import register
-from fx_ir.ops.reshape import fake_reshape, same
+from fx_ir.ops.reshape import fake_reshape
 from fx_ir.ops.shapes import (
     channels_last_strides,
     common_device,
     elementwise,
+    same,
     suggests_channels_last,
     wrap_dim,
 )

@@ -11,8 +11,7 @@ from fx_ir.meta import Size, TensorMeta
 from fx_ir.ops.arrays import Array, as_array
 from fx_ir.ops.matmul import check_same_dtype
 from fx_ir.ops.registry import register
-from fx_ir.ops.reshape import same
-from fx_ir.ops.shapes import broadcast_shapes
+from fx_ir.ops.shapes import broadcast_shapes, same
 from solver.sym import sym_min
 
 

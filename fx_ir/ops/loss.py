@@ -13,8 +13,7 @@ from fx_ir.ops.arrays import Array, as_array, compute_type, pair, to_float
 from fx_ir.ops.norm import log_softmax
 from fx_ir.ops.reduction import reduced
 from fx_ir.ops.registry import register
-from fx_ir.ops.reshape import same
-from fx_ir.ops.shapes import broadcast_shapes, elementwise, wrap_dim
+from fx_ir.ops.shapes import broadcast_shapes, elementwise, same, wrap_dim
 from fx_ir.ops.statistics import vector_norm
 
 NONE, MEAN, SUM = 0, 1, 2

@@ -11,8 +11,7 @@ from fx_ir.dtypes import Category, DType, float32
 from fx_ir.meta import Size, TensorMeta
 from fx_ir.ops.arrays import Array, as_array, average, compute_type, to
 from fx_ir.ops.registry import register
-from fx_ir.ops.reshape import same
-from fx_ir.ops.shapes import wrap_dim
+from fx_ir.ops.shapes import same, wrap_dim
 
 # --- softmax ---------------------------------------------------------------------------------------------------------
 

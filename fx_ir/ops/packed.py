@@ -17,7 +17,7 @@ from fx_ir.ops.arrays import Array
 from fx_ir.ops.matmul import check_same_dtype
 from fx_ir.ops.recurrent import STEPS, Step, run
 from fx_ir.ops.registry import register
-from fx_ir.ops.reshape import same
+from fx_ir.ops.shapes import same
 
 
 def _fake_pack(input: TensorMeta, lengths: TensorMeta, batch_first: bool) -> tuple[TensorMeta, TensorMeta]:

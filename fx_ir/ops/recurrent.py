@@ -12,7 +12,7 @@ from fx_ir.ops.arrays import Array, as_array
 from fx_ir.ops.attention import dropout as drop
 from fx_ir.ops.matmul import check_same_dtype, linear
 from fx_ir.ops.registry import register
-from fx_ir.ops.reshape import same
+from fx_ir.ops.shapes import same
 from fx_ir.ops.unary import sigmoid
 
 State = tuple[Array, ...]

@@ -12,7 +12,7 @@ from fx_ir.meta import TensorMeta
 from fx_ir.ops.arrays import Array, as_array
 from fx_ir.ops.loss import MEAN, NONE, fake_reduced, reduce_loss
 from fx_ir.ops.registry import register
-from fx_ir.ops.reshape import same
+from fx_ir.ops.shapes import same
 
 Lengths = Any  # a tensor, or a list of ints
 

@@ -11,8 +11,7 @@ import numpy as np
 from fx_ir.meta import Size, TensorMeta
 from fx_ir.ops.arrays import Array
 from fx_ir.ops.registry import Call, ViewRule, register
-from fx_ir.ops.reshape import product, same
-from fx_ir.ops.shapes import wrap_dim
+from fx_ir.ops.shapes import same, wrap_dim
 from fx_ir.ops.views import fake_select, restricted, slice_range
 
 Lengths = Callable[..., Sequence[Size]]
@@ -177,4 +176,4 @@ def _declare() -> None:
 
 _declare()
 
-__all__ = ["lengths_of_chunks", "lengths_of_size", "product"]
+__all__ = ["lengths_of_chunks", "lengths_of_size"]

@@ -11,8 +11,8 @@ import numpy as np
 from fx_ir.meta import Size, Sizes, TensorMeta
 from fx_ir.ops.arrays import Array
 from fx_ir.ops.registry import Call, ViewRule, register
-from fx_ir.ops.reshape import refuse_write, same
-from fx_ir.ops.shapes import wrap_dim
+from fx_ir.ops.reshape import refuse_write
+from fx_ir.ops.shapes import same, wrap_dim
 from solver.sym import sym_max, sym_min
 
 # --- select and slice ------------------------------------------------------------------------------------------------
