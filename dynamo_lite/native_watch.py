@@ -14,7 +14,7 @@ import threading
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from types import BuiltinFunctionType, FrameType
+from types import BuiltinFunctionType, FrameType, MethodType
 from typing import Any, Final
 
 import numpy as np
@@ -86,6 +86,11 @@ class Watch:
             kind: Any = "absence" if value is None else "value"
             self.assumptions.setdefault(key, Assumption(f"environment {key}", value, kind, where))
             self.note("other", f"os.environ[{key!r}]", "noted")
+
+
+def is_watch(hook: Any) -> bool:
+    """Whether a profile hook is that of a watch; a profiler of the user's is not."""
+    return type(hook) is MethodType and hook.__func__ is Watch.hook
 
 
 @contextmanager

@@ -6,6 +6,7 @@ import copy
 import os
 import random
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -264,6 +265,43 @@ def test_impure_calls(strict: bool) -> None:
 
     program = exported(reads, (numbers(3),), None, strict)
     assert any("PATH" in assumption.path for assumption in program.assumptions)
+
+
+class _Drawn(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        return x * random.random()
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Any) -> Any:
+        return gradient
+
+
+def _draws_after_a_failure(x: Any) -> Any:
+    with suppress(RuntimeError):
+        x.reshape(7)
+    return x * random.random()
+
+
+@pytest.mark.parametrize(
+    "draws",
+    (
+        lambda x: (x + 1).relu() * random.random(),
+        _draws_after_a_failure,
+        lambda x: torch.cond(x.sum() > 0, lambda x: x * random.random(), lambda x: x + 1, (x,)),
+        _Drawn.apply,
+        lambda x: torch.nn.functional.triplet_margin_with_distance_loss(
+            x, x, x, distance_function=lambda a, b: (a - b).sum(-1) * random.random()
+        ),
+    ),
+    ids=("call", "failed call", "branch", "autograd", "callback"),
+)
+def test_random_numbers_are_seen_wherever_they_are_drawn(draws: Any) -> None:
+    def forward(x: Any) -> Any:
+        return draws(x)
+
+    effects = exported(forward, (numbers(2, 3),), None, False).effects
+    assert [effect.kind for effect in effects if "random" in effect.what] == ["random"]
 
 
 @both_modes
