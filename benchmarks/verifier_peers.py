@@ -14,6 +14,7 @@ import multiprocessing
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import lru_cache
 from multiprocessing.connection import Connection
 from typing import Any, Final
@@ -210,6 +211,15 @@ def _told(problem: Problem, names: dict[str, _Size]) -> list[Any] | None:
     return [fact for fact in told if fact is not sympy.true]
 
 
+@dataclass(frozen=True)
+class _Question:
+    """A guard and what is known, as sympy's conditions over sympy's symbols."""
+
+    names: dict[str, _Size]
+    told: list[Any]
+    goal: Any
+
+
 def _sizes(problem: Problem) -> dict[str, _Size]:
     import sympy
 
@@ -232,49 +242,56 @@ def _warnings(name: str) -> Iterator[list[str]]:
         logger.propagate = before
 
 
-def torch_validator(problem: Problem, guard: Condition) -> str | None:
+def _over_sympy(decide: Callable[[Problem, Condition, _Question], str | None]) -> Peer:
+    """A peer that takes sympy's conditions: what these cannot state it is not asked, nor what sympy settles by itself."""
+
+    def peer(problem: Problem, guard: Condition) -> str | None:
+        import sympy
+
+        names = _sizes(problem)
+        told, goal = _told(problem, names), _sympy(guard.text, names)
+        if told is None or goal is None:
+            return None
+        if goal in (sympy.true, sympy.false):
+            return "proved" if goal is sympy.true else "refuted"
+        return decide(problem, guard, _Question(names, told, goal))
+
+    return peer
+
+
+@_over_sympy
+def torch_validator(problem: Problem, guard: Condition, asked: _Question) -> str | None:
     """PyTorch's translation validator: z3 on whether the target expressions imply the source expressions."""
-    import sympy
     import torch.fx.experimental._config as config
     from torch.fx.experimental.validator import TranslationValidator, ValidationException
 
-    names = _sizes(problem)
-    told, goal = _told(problem, names), _sympy(guard.text, names)
-    if told is None or goal is None:
-        return None
-    if goal in (sympy.true, sympy.false):
-        return "proved" if goal is sympy.true else "refuted"
     config.translation_validation_timeout = LIMIT_MS
     validator = TranslationValidator()
-    for size in names.values():
+    for size in asked.names.values():
         validator.add_var(size.value, int)
-    for fact in told:
+    for fact in asked.told:
         validator.add_target_expr(fact)
-    validator.add_source_expr(validator.to_z3_boolean_expr(goal))
+    validator.add_source_expr(validator.to_z3_boolean_expr(asked.goal))
     with _warnings("torch.fx.experimental.validator") as said:
         try:
             validator.validate()
         except ValidationException:
             return "refuted"
-    return "open" if said or not told else "proved"
+    return "open" if said or not asked.told else "proved"
 
 
-def dim_constraints(problem: Problem, guard: Condition) -> str | None:
+@_over_sympy
+def dim_constraints(problem: Problem, guard: Condition, asked: _Question) -> str | None:
     """PyTorch's DimConstraints: the guard follows where what it finds for the sizes is the same without it."""
     import sympy
 
-    names = _sizes(problem)
-    told, goal = _told(problem, names), _sympy(guard.text, names)
-    if told is None or goal is None:
-        return None
-    if goal in (sympy.true, sympy.false):
-        return "proved" if goal is sympy.true else "refuted"
-    if isinstance(goal, sympy.Ne) or any(isinstance(fact, sympy.Ne) for fact in told):
+    told, goal = asked.told, asked.goal
+    if any(isinstance(fact, sympy.Ne) for fact in [goal, *told]):
         return None  # it drops these
     example = _example(problem, guard.expr)
     if example is None:
         return None
-    values = {size.value: sympy.Integer(example[name]) for name, size in names.items()}
+    values = {size.value: sympy.Integer(example[name]) for name, size in asked.names.items()}
     if goal.xreplace(values) == sympy.false:
         return "refuted"
     try:

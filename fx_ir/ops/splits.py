@@ -175,5 +175,3 @@ def _declare() -> None:
 
 
 _declare()
-
-__all__ = ["lengths_of_chunks", "lengths_of_size"]
