@@ -16,12 +16,14 @@ from typing import Any, Final
 from dynamo_lite import dispatch, places
 from dynamo_lite.frontend import Run
 from dynamo_lite.native_watch import Watch, user_variables, watching
+from dynamo_lite.strict.outcomes import outcome
 from dynamo_lite.strict.policy.live_check import LiveCheck
 from dynamo_lite.strict.policy.origins import Origins
 from dynamo_lite.strict.policy.roots import assume_visible, place_module
 from dynamo_lite.trace.calls import ModuleCalls
 from dynamo_lite.trace.constants import held_tensors, stray_tensor
 from dynamo_lite.trace.errors import TENSOR_LEFT_OUTSIDE
+from dynamo_lite.trace.inputs import location_of
 from dynamo_lite.trace.naming import no_variables
 from dynamo_lite.trace.tracer import Tracer
 from fx_ir import fake_context
@@ -200,6 +202,7 @@ def run(tracer: Tracer, module: Any, forward: Callable[..., Any], call: Callable
     Raises what the model raises, and a refusal of ours also where the model has swallowed it.
     """
     tracer.locate = places.native_location
+    tracer.outcome = lambda: outcome(places.native_places())
     tracer.naming.variables = user_variables
     paths = {id(child): (name, type(child).__name__) for name, child in tracer.library.named_modules(module)}
     tracer.modules_now = lambda: _module_stack(tracer.calls, paths)
@@ -225,10 +228,11 @@ def run(tracer: Tracer, module: Any, forward: Callable[..., Any], call: Callable
     swallowed = next((error for error in refusals if isinstance(error, _REFUSALS)), None)
     if swallowed is not None:
         raise swallowed
+    tracer.given.check(location_of(forward))
     known = {f"self.{name}" for name, _, _ in tracer.library.named_buffers(module)}  # as restored
     with dispatch.recording(tracer), fake_context.activate(tracer):
         effects = _effects(tracer, changed, known, _write_places(tracer, module, seen))
-    effects += seen.effects.values()
+    effects += [*seen.effects.values(), *tracer.given.effects(location_of(forward))]
     assumptions = [*seen.assumptions.values(), *origins.assumptions()]
     return Run(leaves, spec, buffers, effects, assumptions, LiveCheck(origins, module))
 

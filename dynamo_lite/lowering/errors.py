@@ -57,6 +57,13 @@ PARAMETER_IN_FORWARD: Final = declare(
     hint="make parameters in __init__; in forward use the tensor itself",
     about="All state must exist before export.",
 )
+OUT_OF_ANOTHER_KIND: Final = declare(
+    "out-of-another-kind",
+    UnsupportedError,
+    "{function} is given {given} as out for its result {result}",
+    hint="make the tensor of the result's shape and dtype, or use the result itself",
+    about="`out=` would be resized, or change the dtype that is computed in.",
+)
 NO_FAKE_RULE: Final = declare(
     "no-fake-rule",
     UnsupportedError,

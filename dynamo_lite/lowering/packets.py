@@ -6,10 +6,12 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from dynamo_lite import dispatch
+from dynamo_lite.lowering.access import meta_of
 from dynamo_lite.lowering.as_numbers import resolve_reading
-from dynamo_lite.lowering.errors import MISSING_OPERATOR, where
+from dynamo_lite.lowering.errors import MISSING_OPERATOR, OUT_OF_ANOTHER_KIND, where
 from dynamo_lite.lowering.leaf import Lower, TensorFunction, leaf
 from dynamo_lite.lowering.return_types import result_class
+from fx_ir.meta import TensorMeta
 from fx_ir.ops.registry import PACKETS, Packet, is_tensor
 
 # Names that PyTorch offers twice; both are operators there, and one is enough where the table lacks the other.
@@ -60,7 +62,7 @@ def packet_lower(name: str) -> Lower:
 
     def lower(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
         if "out" in kwargs:
-            return into_out(lower, args, kwargs)
+            return into_out(name, lower, args, kwargs)
         try:
             op, bound, keywords = resolve(args, kwargs)
         except TypeError:
@@ -90,12 +92,18 @@ def factory_lower(name: str) -> Lower:
     return lower
 
 
-def into_out(lower: Lower, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
-    """Computes without ``out`` and copies the result, or each of several, into the tensors given."""
+def into_out(name: str, lower: Lower, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+    """Computes without ``out`` and copies the result, or each of several, into the tensors given.
+
+    Raises ``out-of-another-kind`` for a tensor of another shape or dtype.
+    """
     rest = dict(kwargs)
     out = rest.pop("out")
     if out is None:
         return lower(args, rest)
+    recorder: Any = dispatch.recorder()
+    if hasattr(recorder, "check_out"):
+        recorder.check_out(name, (out,) if is_tensor(out) else tuple(out), args, rest)
     with dispatch.preparing(None):  # autocast leaves a call with ``out`` alone
         result = lower(args, rest)
     targets = (out,) if is_tensor(out) else tuple(out)
@@ -103,8 +111,17 @@ def into_out(lower: Lower, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> 
     if len(targets) != len(results):
         raise TypeError(f"expected {len(results)} tensors for out, got {len(targets)}")
     for target, value in zip(targets, results, strict=True):
+        given, made = _meta(target), _meta(value)
+        if given.dtype is not made.dtype or given.shape != made.shape:
+            raise OUT_OF_ANOTHER_KIND(function=name, given=given, result=made, location=where())
         apply("copy_", target, value)
     return out
+
+
+def _meta(tensor: Any) -> TensorMeta:
+    recorder = dispatch.recorder()
+    fake_of = getattr(recorder, "fake_of", None)
+    return meta_of(tensor if fake_of is None else fake_of(tensor))
 
 
 def lazy(qualname: str, name: str, *, factory: bool = False) -> TensorFunction:

@@ -24,12 +24,15 @@ from dynamo_lite.strict.transaction import Transaction
 from dynamo_lite.trace.calls import ModuleCalls
 from dynamo_lite.trace.constants import stray_tensor
 from dynamo_lite.trace.errors import TENSOR_LEFT_OUTSIDE
+from dynamo_lite.trace.given import CONTAINERS
+from dynamo_lite.trace.inputs import location_of
 from dynamo_lite.trace.tracer import Tracer
 from fx_ir import fake_context
 from fx_ir.provenance import Effect
 from fx_ir.pytree import tree_flatten, tree_map
+from solver.errors import Location
 
-BUILTIN: Final = frozenset({list, tuple, dict, set, int, float, bool, str, type(None)})
+BUILTIN: Final = CONTAINERS | {set, int, float, bool, str, type(None)}
 
 
 def run(
@@ -56,6 +59,7 @@ def _run(
     paths = place_module(tracer.library, origins, module)
     place_closure(origins, forward)
     tracer.locate = user_location
+    tracer.outcome = traced.outcome_here
     tracer.modules_now = lambda: module_stack(tracer.calls, paths)
     tracer.naming.variables = traced.user_variables
     tracer.invoke = _invoke
@@ -63,9 +67,10 @@ def _run(
         policy = tracer.library.strict_policy()(tracer, transaction, origins)
         with dispatch.recording(tracer), fake_context.activate(tracer):
             args, kwargs = _own(args), _own(dict(kwargs))
+            tracer.given.watch(args, kwargs)
             leaves, spec = tree_flatten(traced.run_traced(policy, target, args, dict(kwargs)))
         buffers = {name: held for name, held, _ in tracer.library.named_buffers(module)}
-        effects = _effects(tracer, module, transaction, origins)
+        effects = _effects(tracer, module, transaction, origins, location_of(forward))
     assumptions = [*policy.environment.values(), *origins.assumptions()]
     return Run(leaves, spec, buffers, effects, assumptions, LiveCheck(origins, module))
 
@@ -118,7 +123,9 @@ def module_stack(calls: ModuleCalls, paths: dict[int, tuple[str, str]]) -> tuple
     return calls.stack(found)
 
 
-def _effects(tracer: Tracer, module: Any, transaction: Transaction, origins: Origins) -> list[Effect]:
+def _effects(
+    tracer: Tracer, module: Any, transaction: Transaction, origins: Origins, where: Location | None
+) -> list[Effect]:
     """The ledger as data. Raises ``tensor-left-outside`` where an outside object would keep a tensor of the trace."""
     buffers = {id(owner._buffers): name for name, owner in tracer.library.named_modules(module)}
     known = {entry.target for entry in tracer.state.entries if entry.kind == "buffer"}
@@ -126,6 +133,9 @@ def _effects(tracer: Tracer, module: Any, transaction: Transaction, origins: Ori
     written: set[int] = set()
     for obj, kind, key, effect in transaction.outside_writes():
         written.add(id(effect))
+        if obj in tracer.given:
+            tracer.given.check(effect.location, obj)
+            continue
         owner = buffers.get(id(obj))
         if owner is not None:
             prefix = f"{owner}." if owner else ""
@@ -140,6 +150,7 @@ def _effects(tracer: Tracer, module: Any, transaction: Transaction, origins: Ori
         if stray_tensor(tracer, _written(obj, kind, key)) is not None:
             raise TENSOR_LEFT_OUTSIDE(where=effect.what, location=effect.location)
         effects.append(effect)
+    effects += tracer.given.effects(where)
     return effects + [note for note in transaction.ledger() if id(note) not in written]
 
 

@@ -226,6 +226,7 @@ def run(tracer: Tracer, target: Callable[..., Any], args: tuple[Any, ...], kwarg
 
     tracer.invoke = invoke
     given, named = tree_map(_shelled, (args, dict(kwargs)))
+    tracer.given.watch(given, named)
     with _patched(), _uncompiled(), mode:
         result = target(*given, **named)
     return unshelled(result)

@@ -107,6 +107,7 @@ class Library:
     def run_native(
         self, tracer: Tracer, target: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]
     ) -> Any:
+        tracer.given.watch(args, kwargs)
         return target(*args, **kwargs)
 
     def bare(self, value: Any) -> Any:

@@ -83,6 +83,13 @@ TENSOR_LEFT_OUTSIDE: Final = declare(
     hint="register it with register_buffer if it is state, or return it if it is a result",
     about="A plain attribute or an outside container would hold a tensor of the export.",
 )
+INPUT_CHANGED: Final = declare(
+    "input-changed",
+    StateError,
+    "forward changes the {type} {path} that it was given, and a program cannot change its caller's",
+    hint="change a copy of it (dict(…), list(…)), and return what the caller needs",
+    about="An item of a list or dict among the inputs is set, added or removed. Writing into its tensors is allowed.",
+)
 IN_PLACE_VIEW: Final = declare(
     "in-place-view",
     UnsupportedError,

@@ -59,6 +59,10 @@ class Gradients:
             return False
         return modes.grad_enabled() and any(self._carry(self._tracer.node_of(value)) for value in values)
 
+    def carries(self, fake: FakeTensor) -> bool:
+        """Whether a gradient may flow into a tensor when the program runs."""
+        return self._enabled and self._carry(self._tracer.node_of(fake))
+
     def replaced(self, fake: FakeTensor, sources: Sequence[FakeTensor], why: str, own: bool) -> FakeTensor:
         """``fake`` as a result whose gradient to ``sources`` the graph does not know; the same object if it is nobody else's."""
         own = own and fake.kind == "value" and fake.view_of is None and not fake.viewed

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from dynamo_lite.errors import ARGUMENTS_DO_NOT_FIT, UNREGISTERED_CLASS
 from dynamo_lite.fake import FakeTensor
+from dynamo_lite.trace.given import Given
 from fx_ir.contract import ConstLeaf, Dimension, InputLeaf, IntLeaf, TensorLeaf
 from fx_ir.names import sanitize
 from fx_ir.node import Node
@@ -163,6 +164,7 @@ def make_inputs(
     for (path, leaf), wanted in zip(pairs, specs, strict=True):
         inputs.append(_make_input(tracer, call, path, leaf, wanted))
     tracer.inputs = inputs
+    tracer.given = Given(call.arg_names)
     tracer.state.first_input = inputs[0].placeholder if inputs else None
     args, kwargs = spec.unflatten([item.fake if item.fake is not None else item.value for item in inputs])
     return inputs, spec, args, kwargs

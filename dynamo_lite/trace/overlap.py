@@ -7,17 +7,19 @@ how they were taken alone.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
 
 from dynamo_lite.fake import FakeTensor
+from dynamo_lite.lowering import modes
+from dynamo_lite.trace.errors import GRADIENT_WRITTEN
 from dynamo_lite.trace.write_errors import READS_WRITTEN
 from fx_ir import functionalize
 from fx_ir.functionalize import Alias
-from fx_ir.ops.registry import Operator
+from fx_ir.ops.registry import PACKETS, Operator
 from solver.sym import SymNumber
 
 if TYPE_CHECKING:
@@ -32,15 +34,44 @@ _BY_PARTS: Final = frozenset(
         "scatter_", "scatter_add_", "scatter_reduce_", "masked_scatter_", "cumsum_", "cumprod_",
     }
 )  # fmt: skip
+_TOGETHER: Final = frozenset({"chunk", "split", "split_with_sizes", "unbind"})
+"""Their results are views that autograd knows together alone."""
+_APART: Final = frozenset({"unsafe_chunk", "unsafe_split", "unsafe_split_with_sizes"})
+"""Their results are views that autograd takes for new tensors."""
 _LARGEST: Final = 1 << 24  # elements that are numbered one by one
 
 
 def check(
     tracer: Tracer, op: Operator, written: FakeTensor, args: Iterable[Any], kwargs: Mapping[str, Any]
 ) -> None:
-    """Raises ``reads-what-it-writes`` where an operand shares elements with ``written``, unless both are the same whole."""
+    """What eager asks of an update in place.
+
+    Raises ``reads-what-it-writes`` where an operand shares elements with ``written``, unless both are the same whole, and for one
+    of several views what :func:`check_piece` raises.
+    """
+    operands = list(_tensors(tracer, (*args, *kwargs.values())))
+    check_piece(tracer, written, operands)
+    _check_apart(tracer, op.name, op.name in _BY_PARTS, written, operands)
+
+
+def check_out(tracer: Tracer, name: str, targets: Sequence[Any], args: Any, kwargs: Mapping[str, Any]) -> None:
+    """The same for tensors given to an operator as ``out``, which may not share elements with each other either.
+
+    An operator that has no form in place reads its operands at several steps.
+    """
+    operands = list(_tensors(tracer, (*args, *kwargs.values())))
+    by_parts = f"{name}_" in _BY_PARTS or f"aten::{name}_" not in PACKETS
+    written = list(_tensors(tracer, targets))
+    for index, target in enumerate(written):
+        _check_apart(tracer, name, by_parts, target, operands)
+        _check_apart(tracer, name, True, target, written[:index])
+
+
+def _check_apart(
+    tracer: Tracer, name: str, by_parts: bool, written: FakeTensor, operands: Iterable[FakeTensor]
+) -> None:
     settled = False
-    for operand in _tensors(tracer, (*args, *kwargs.values())):
+    for operand in operands:
         if operand is written:
             relation: Relation = "same"
         elif operand.view_of is None and written.view_of is None:
@@ -50,10 +81,34 @@ def check(
             if functionalize.root_of(operand) is not functionalize.root_of(written):
                 continue
             relation = relate(written, operand)
-        if relation == "apart" or (relation == "same" and op.name not in _BY_PARTS):
+        if relation == "apart" or (relation == "same" and not by_parts):
             continue
         problem = "may share" if relation == "may share" else "shares"
-        raise READS_WRITTEN(op=op.name, problem=problem, location=tracer.locate())
+        raise READS_WRITTEN(op=name, problem=problem, location=tracer.locate())
+
+
+def check_piece(tracer: Tracer, written: FakeTensor, operands: Sequence[FakeTensor]) -> None:
+    """Raises RuntimeError, as autograd does, for an update of one of several views of which gradients are asked.
+
+    Raises ``gradient-written`` for a piece of ``unsafe_split``, which has the memory of the whole and a history of its own.
+    """
+    if not (tracer.library.autograd and modes.grad_enabled()):
+        return
+    value: Any = written
+    while value.view_of is not None and value.view_of.operator.name != "detach":
+        alias = value.view_of
+        if alias.operator.name in _APART and tracer.gradients.carries(value.view_of.parent):
+            raise GRADIENT_WRITTEN(name=f"a piece of {alias.operator.name}", location=tracer.locate())
+        if alias.operator.name in _TOGETHER:
+            tracer.looked("grad")
+            tracer.looked("state")
+            if any(fake.meta.requires_grad for fake in (written, *operands)):
+                raise RuntimeError(
+                    f"Output {alias.index} of {alias.operator.name} is a view and is being modified inplace. This view is the "
+                    "output of a function that returns multiple views. Such functions do not allow the output views to be "
+                    "modified inplace. You should replace the inplace operation by an out-of-place one."
+                )
+        value = alias.parent
 
 
 def _tensors(tracer: Tracer, values: Iterable[Any]) -> Iterator[FakeTensor]:

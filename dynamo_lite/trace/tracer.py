@@ -18,6 +18,7 @@ from dynamo_lite.trace import overlap
 from dynamo_lite.trace.calls import ModuleCalls
 from dynamo_lite.trace.definitions import Definitions
 from dynamo_lite.trace.errors import IN_PLACE_RESIZES, IN_PLACE_VIEW, WRITE_THROUGH_EXPAND
+from dynamo_lite.trace.given import Given
 from dynamo_lite.trace.gradients import FLOATING, Gradients
 from dynamo_lite.trace.level import Level
 from dynamo_lite.trace.naming import Naming
@@ -32,10 +33,11 @@ from fx_ir.ops.registry import OPS, Operator, find, infer, is_tensor
 from fx_ir.ops.reshape import refuse_write
 from solver.errors import Location
 from solver.shape_env import ShapeEnv
-from solver.sym import SymBool, SymFloat, SymInt
+from solver.sym import SymBool, SymFloat, SymInt, sym_not
 
 if TYPE_CHECKING:
     from dynamo_lite.library import TensorLibrary
+    from dynamo_lite.strict.outcomes import Outcome
     from dynamo_lite.trace.inputs import UserInput
 
 _PLAIN: Final = frozenset({int, float, bool, str, type(None), complex})
@@ -67,6 +69,7 @@ class Tracer:
         self.library = library
         self.env = env
         self.locate: Locate = nowhere
+        self.outcome: Callable[[], Outcome | None] = lambda: None
         self.modules_now: Callable[[], tuple[tuple[str, str], ...]] = tuple
         self.calls = ModuleCalls()
         self.definitions = Definitions(self)
@@ -75,6 +78,7 @@ class Tracer:
         self.gradients = Gradients(self)
         self.asked: dict[dispatch.Asked, Location | None] = {}
         self.inputs: list[UserInput] = []
+        self.given = Given()
         self.distinct_inputs: list[Distinct] = []
         self.same_inputs: dict[int, int] = {}
         self.naming = Naming()
@@ -354,6 +358,10 @@ class Tracer:
             self.write(target, result, op.name in _IDEMPOTENT)
         return target
 
+    def check_out(self, name: str, targets: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
+        """Raises ``reads-what-it-writes`` for tensors given as ``out`` that share memory with operands or each other."""
+        overlap.check_out(self, name, targets, args, kwargs)
+
     def _become_view(self, op: Operator, fake: FakeTensor, view: FakeTensor, viewed: bool) -> None:
         """``x.unsqueeze_(0)`` and its kin: the tensor itself becomes a view of what it was."""
         if op.name == "detach_":
@@ -446,6 +454,21 @@ class Tracer:
             if self.env.facts or self.env.scopes:
                 self.env.check(False, self._text(message))
             raise RuntimeError(self._text(message) or "Expected cond to be True, but got False")
+
+    def going_on(self, condition: Any) -> bool | None:
+        """The outcome of a decision on data with which the program goes on, the other being asserted away; None for a real one.
+
+        ``condition`` is a symbolic boolean or a tensor of one element.
+        """
+        found = self.outcome()
+        if found is None:
+            return None
+        if isinstance(condition, SymBool):
+            self.check(condition if found.goes_on else sym_not(condition), found.message)
+        else:
+            holds = condition if found.goes_on else self.apply("aten::logical_not", condition)
+            self.apply("aten::_assert_async.msg", holds, found.message or "Assertion failed")
+        return found.goes_on
 
     def _text(self, message: Any) -> str | None:
         if not callable(message):

@@ -12,8 +12,7 @@ from fx_ir.meta import TensorMeta
 from fx_ir.ops.arrays import Array, as_array
 from fx_ir.ops.indexing import Indices, check_gather, expand_masks
 from fx_ir.ops.registry import register, register_inplace
-from fx_ir.ops.reshape import same
-from fx_ir.ops.shapes import broadcast_shapes, elementwise, wrap_dim
+from fx_ir.ops.shapes import broadcast_shapes, elementwise, same, wrap_dim
 
 _COMBINE: dict[str, Any] = {
     "add": np.add, "sum": np.add, "multiply": np.multiply, "prod": np.multiply, "amax": np.maximum, "amin": np.minimum,
@@ -27,7 +26,7 @@ _COMBINE: dict[str, Any] = {
 def fake_index_put(
     self: TensorMeta, indices: Indices, values: TensorMeta, accumulate: bool = False
 ) -> TensorMeta:
-    if self.dtype is not values.dtype:
+    if self.dtype is not values.dtype and not _fills(self, indices, values, accumulate):
         raise RuntimeError(
             f"Index put requires the source and destination dtypes match, got {self.dtype.name} for the destination and "
             f"{values.dtype.name} for the source."
@@ -40,6 +39,14 @@ def fake_index_put(
             shape, _, _ = indexed_shape(self, expanded)
             broadcast_shapes(shape, values.shape)
     return elementwise(self.dtype, self)
+
+
+def _fills(self: TensorMeta, indices: Indices, values: TensorMeta, accumulate: bool) -> bool:
+    """One mask and one element: ``masked_fill``, which converts what it writes."""
+    given = [index for index in indices if index is not None]
+    one_mask = len(given) == 1 and given[0].dtype is bool_
+    real = self.dtype.is_complex or not values.dtype.is_complex
+    return one_mask and real and not accumulate and bool(values.numel() == 1)
 
 
 def index_put(self: Array, indices: Sequence[Array | None], values: Array, accumulate: bool = False) -> Array:

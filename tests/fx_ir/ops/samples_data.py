@@ -174,6 +174,7 @@ def indexing() -> list[Sample]:
         sample("_unique2", L(12), True, True, True), sample("_unique2", L(3, 4)), sample("unique_dim", L(4, 2, low=0, high=2), 0, True, True, True, _compare="values"),
         sample("unique_consecutive", L(12, low=0, high=2), True, True), sample("unique_consecutive", L(6, 1, low=0, high=2), True, True, 0, _compare="values"),
         sample("index_put", F(3, 4), [L(2, **low)], F(4)), sample("index_put", F(3, 4), [L(4, **low)], F(4, 4), True), sample("index_put", F(3, 4), [B(3, 4)], F()),
+        sample("index_put", F(3, 4), [B(3, 4)], L()), sample("index_put", F(3, 4), [None, B(4)], L(1)),
         sample("index_put", F(3, 4), [None, L(1, low=0, high=4)], F(3, 1)), sample("index_put", L(3, 4, layout="t"), [L(2, **low), L(2, **low)], L(2), True),
         sample("index_add", F(3, 4), 0, L(5, low=0, high=3), F(5, 4)), sample("index_add", F(3, 4), 1, L(2, low=0, high=4), F(3, 2), alpha=2), sample("index_copy", F(3, 4), 1, T((2,), "int64", "plain", "range", 1, 2), F(3, 2), _compare="strides"),
         sample("index_fill.int_Scalar", F(3, 4), 0, L(2, low=0, high=3), 1.5), sample("index_fill.int_Tensor", F(3, 4), 1, L(2, low=0, high=4), F()),
