@@ -239,14 +239,14 @@ def run(tracer: Tracer, module: Any, forward: Callable[..., Any], call: Callable
 
 def _module_stack(calls: ModuleCalls, paths: dict[int, tuple[str, str]]) -> tuple[tuple[str, str], ...]:
     """The modules whose ``forward`` is running, outermost first."""
-    found: list[tuple[tuple[str, str], object]] = []
+    found: list[Any] = []
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         code = frame.f_code
         if code.co_name == "forward" and code.co_argcount:
             known = paths.get(id(frame.f_locals.get(code.co_varnames[0])))
             if known is not None:
-                found.append((known, frame))
+                found += known, frame
         frame = frame.f_back
     return calls.stack(found)
 

@@ -112,13 +112,13 @@ def module_stack(calls: ModuleCalls, paths: dict[int, tuple[str, str]]) -> tuple
     """The modules whose ``forward`` is running, outermost first."""
     machine = peek()
     frame = None if machine is None else machine.frame
-    found: list[tuple[tuple[str, str], object]] = []
+    found: list[Any] = []
     while frame is not None:
         code = frame.code
         if code is not None and code.name == "forward" and code.argcount and frame.stack:
             known = paths.get(id(frame.stack[0]))
             if known is not None:
-                found.append((known, frame))
+                found += known, frame
         frame = frame.back
     return calls.stack(found)
 
@@ -127,12 +127,12 @@ def _effects(
     tracer: Tracer, module: Any, transaction: Transaction, origins: Origins, where: Location | None
 ) -> list[Effect]:
     """The ledger as data. Raises ``tensor-left-outside`` where an outside object would keep a tensor of the trace."""
-    buffers = {id(owner._buffers): name for name, owner in tracer.library.named_modules(module)}
+    writes = transaction.outside_writes()
+    modules = tracer.library.named_modules(module) if writes else ()
+    buffers = {id(owner._buffers): name for name, owner in modules}
     known = {entry.target for entry in tracer.state.entries if entry.kind == "buffer"}
     effects: list[Effect] = []
-    written: set[int] = set()
-    for obj, kind, key, effect in transaction.outside_writes():
-        written.add(id(effect))
+    for obj, kind, key, effect in writes:
         if obj in tracer.given:
             tracer.given.check(effect.location, obj)
             continue
@@ -150,8 +150,7 @@ def _effects(
         if stray_tensor(tracer, _written(obj, kind, key)) is not None:
             raise TENSOR_LEFT_OUTSIDE(where=effect.what, location=effect.location)
         effects.append(effect)
-    effects += tracer.given.effects(where)
-    return effects + [note for note in transaction.ledger() if id(note) not in written]
+    return [*effects, *tracer.given.effects(where), *transaction.notes()]
 
 
 def _written(obj: Any, kind: str, key: Any) -> Any:

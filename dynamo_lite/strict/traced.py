@@ -53,18 +53,13 @@ def _frames() -> list[Frame]:
     return found
 
 
-def _locate(frame: Frame) -> Location:
-    assert frame.code is not None
-    return Location(frame.code.code.co_filename, frame.line(), frame.code.code.co_qualname)
-
-
 def location() -> Location | None:
     """The line of user code that the thread's machine is running, or None."""
     machine = peek()
     frame = None if machine is None else machine.frame
     while frame is not None:
         if frame.code is not None:
-            return _locate(frame)
+            return frame.location()
         frame = frame.back
     return None
 
@@ -91,4 +86,4 @@ def _content(value: Any) -> Any:
 
 def stack() -> list[Location]:
     """The lines of all interpreted frames, innermost first."""
-    return [_locate(frame) for frame in _frames()]
+    return [frame.location() for frame in _frames()]

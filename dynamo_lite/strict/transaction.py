@@ -58,6 +58,7 @@ class Transaction:
         self._entries: list[_Entry] = []
         self._seen: dict[tuple[int, Any], _Entry] = {}
         self._outer: list[dict[tuple[int, Any], _Entry]] = []
+        self._touched: set[int] = set()  # identities of what was written, and perhaps more
         self._made: dict[int, Any] = {}
         self._notes: list[Effect] = []
         self._froze = False
@@ -92,6 +93,7 @@ class Transaction:
         entry = _Entry(obj, kind, key, effect, not gc.is_tracked(obj), restore)
         self._entries.append(entry)
         self._seen[mark] = entry
+        self._touched.add(id(obj))
 
     def note(self, kind: EffectKind, what: str, became: Became) -> None:
         """Enters in the ledger what has nothing to undo: something skipped, burned in or assumed."""
@@ -104,6 +106,8 @@ class Transaction:
 
     def entry(self, obj: Any, kind: str, key: Any) -> Effect | None:
         """The ledger's entry for a place, if it was written."""
+        if id(obj) not in self._touched:
+            return None
         mark = _mark(kind, obj, key)
         found = self._seen.get(mark)
         for seen in self._outer if found is None else ():
@@ -140,10 +144,11 @@ class Transaction:
 
     def is_fresh(self, obj: Any) -> bool:
         """Whether the object was made inside the transaction."""
-        return id(obj) in self._fresh_ids() or id(obj) in self._made
+        return bool(self._fresh_among({id(obj)})) or id(obj) in self._made
 
-    def _fresh_ids(self) -> set[int]:
-        return {id(each) for each in gc.get_objects()} - self._known
+    def _fresh_among(self, wanted: set[int]) -> set[int]:
+        """Those of the identities that belong to objects which the collector tracks since the transaction began."""
+        return wanted.intersection(map(id, gc.get_objects())) - self._known
 
     def _outside(self) -> list[_Entry]:
         """The entries of objects that existed before.
@@ -151,19 +156,19 @@ class Transaction:
         A container that the collector did not track when it was first written (an empty dict) may be tracked since, and
         look new: such a one is fresh only if it was noted when made.
         """
-        fresh = self._fresh_ids()
-        return [
-            entry
-            for entry in self._entries
-            if id(entry.obj) not in self._made and (entry.untracked or id(entry.obj) not in fresh)
-        ]
+        candidates = [entry for entry in self._entries if id(entry.obj) not in self._made]
+        fresh = self._fresh_among({id(entry.obj) for entry in candidates}) if candidates else ()
+        return [entry for entry in candidates if entry.untracked or id(entry.obj) not in fresh]
 
-    def ledger(self) -> list[Effect]:
-        """Effects on outside objects, in the order of their first write, then the notes. Read it before leaving."""
-        return [entry.effect for entry in self._outside()] + self._notes
+    def notes(self) -> list[Effect]:
+        """What has nothing to undo, in order."""
+        return list(self._notes)
 
     def outside_writes(self) -> list[tuple[Any, str, Any, Effect]]:
-        """The outside objects that were written, each with the kind and the key of the write, and its effect."""
+        """The outside objects that were written, each with the kind and the key of the write, and its effect.
+
+        In the order of their first write. Read it before leaving.
+        """
         return [(entry.obj, entry.kind, entry.key, entry.effect) for entry in self._outside()]
 
     # --- undoing

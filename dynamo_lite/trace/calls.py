@@ -42,11 +42,12 @@ class KeptCall:
 class ModuleCalls:
     """Numbers the calls of each module in one trace: ``encoder``, then ``encoder@1``, as PyTorch names them."""
 
-    __slots__ = ("_frames", "_running", "kept")
+    __slots__ = ("_frames", "_last", "_running", "kept")
 
     def __init__(self) -> None:
         self._frames: dict[str, list[Any]] = {}
         self._running: dict[str, list[int]] = {}
+        self._last: tuple[list[Any], tuple[tuple[str, str], ...]] = [], ()
         self.kept: list[KeptCall] = []
 
     def label(self, path: str, frame: object) -> str:
@@ -63,18 +64,22 @@ class ModuleCalls:
         frames.append(frame)
         return numbered(path, len(frames) - 1)
 
-    def stack(self, running: Sequence[tuple[tuple[str, str], object]]) -> tuple[tuple[str, str], ...]:
-        """The module stack, outermost first, of activations of ``forward``: ``((path, class name), frame)``, innermost first.
+    def stack(self, running: list[Any]) -> tuple[tuple[str, str], ...]:
+        """The module stack, outermost first, of activations of ``forward``: ``(path, class name)`` and frame in turn, innermost first.
 
         A forward that runs another of the same module (``super().forward``) is one call.
         """
+        if running == self._last[0]:  # one after another, most operators are called in one place
+            return self._last[1]
         found: list[tuple[tuple[str, str], object]] = []
-        for entry in running:
-            if found and found[-1][0] is entry[0]:
-                found[-1] = entry
+        for known, frame in zip(running[::2], running[1::2], strict=True):
+            if found and found[-1][0] is known:
+                found[-1] = known, frame
             else:
-                found.append(entry)
-        return tuple((self.label(known[0], frame), known[1]) for known, frame in reversed(found))
+                found.append((known, frame))
+        made = tuple([(self.label(known[0], frame), known[1]) for known, frame in reversed(found)])
+        self._last = running, made
+        return made
 
     @contextmanager
     def running(self, path: str) -> Iterator[str]:
@@ -84,10 +89,12 @@ class ModuleCalls:
         frames.append(None)
         numbers = self._running.setdefault(path, [])
         numbers.append(number)
+        self._last = [], ()
         try:
             yield numbered(path, number)
         finally:
             numbers.pop()
+            self._last = [], ()
 
 
 def numbered(path: str, number: int) -> str:

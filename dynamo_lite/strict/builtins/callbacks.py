@@ -27,7 +27,7 @@ from dynamo_lite.strict.machine.current import current_machine
 from dynamo_lite.strict.machine.frame import Frame
 from dynamo_lite.strict.machine.routine import Routine, call, start
 from dynamo_lite.strict.machine.run import execute
-from dynamo_lite.strict.machine.slots import slot
+from dynamo_lite.strict.machine.slots import MISSING, lookup, slot
 
 
 class Callback:
@@ -57,8 +57,10 @@ _READ_THE_CALLER: Final = frozenset({
 
 
 def needs_callback(frame: Frame, fn: Any) -> bool:
-    """Whether calling the object runs interpreted code."""
+    """Whether calling the object runs interpreted code; or reads, writes or does what a policy judges."""
     kind = type(fn)
+    if frame.policy is not None:
+        return issubclass(kind, type) or lookup(kind, "__call__") is not MISSING
     if kind is FunctionType or kind is MethodType or kind is functools.partial:
         return True
     if kind is BuiltinFunctionType:

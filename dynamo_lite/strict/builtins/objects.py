@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import types
+from collections.abc import Callable
 from types import CellType
 from typing import Any
 
@@ -63,18 +64,35 @@ def delattr_(frame: Frame, obj: Any, name: str, /) -> Routine:
         yield request
 
 
-@replaces_directly(object.__getattribute__, type.__getattribute__, types.ModuleType.__getattribute__)
-def generic_get(frame: Frame, args: tuple[Any, ...], kwargs: Kwargs) -> Frame | None:
-    """``object.__getattribute__`` called by name: the generic look-up, without the class's own hooks."""
-    obj, name = args if len(args) == 2 and not kwargs else (None, None)
-    if str not in mro_of(type(name)):
-        return native(frame, object.__getattribute__, args, kwargs)
-    if issubclass(type(obj), type):
-        return attributes._get_class(frame, obj, name, None)  # type: ignore[arg-type]
-    getter, extra = attributes._plan_instance(frame, type(obj), name)  # type: ignore[arg-type]
+def _generic_get(slot_wrapper: Any, look_up: Callable[[Frame, Any, str], Frame | None]) -> None:
+    """``object.__getattribute__`` and its kin called by name: the generic look-up, without the class's own hooks."""
+
+    def replacement(frame: Frame, args: tuple[Any, ...], kwargs: Kwargs) -> Frame | None:
+        obj, name = args if len(args) == 2 and not kwargs else (None, None)
+        if str not in mro_of(type(name)) or slot_wrapper.__objclass__ not in mro_of(type(obj)):
+            return native(frame, slot_wrapper, args, kwargs)
+        following = look_up(frame, obj, name)  # type: ignore[arg-type]
+        if following is None and frame.policy is not None:
+            frame.stack[-1] = frame.policy.load_attr(obj, name, frame.stack[-1])  # type: ignore[arg-type]
+        return following
+
+    replaces_directly(slot_wrapper)(replacement)
+
+
+def _instance_attribute(frame: Frame, obj: Any, name: str) -> Frame | None:
+    getter, extra = attributes._plan_instance(frame, type(obj), name)
     if getter is attributes._get_native:
-        return native(frame, object.__getattribute__, args, kwargs)
-    return getter(frame, obj, name, extra)  # type: ignore[arg-type]
+        frame.stack.append(attributes.OBJECT_GET(obj, name))
+        return None
+    return getter(frame, obj, name, extra)
+
+
+_generic_get(object.__getattribute__, _instance_attribute)
+_generic_get(type.__getattribute__, lambda frame, obj, name: attributes._get_class(frame, obj, name, None))
+_generic_get(
+    types.ModuleType.__getattribute__,
+    lambda frame, obj, name: attributes._get_module(frame, obj, name, None),
+)
 
 
 def _applies(wrapper: Any, obj: Any) -> bool:

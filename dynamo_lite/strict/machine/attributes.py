@@ -55,6 +55,10 @@ def get_attr(frame: Frame, obj: Any, name: str) -> Frame | None:
     plan = info.plans.get(name)
     if plan is None:
         plan = info.plans[name] = _plan(frame, kind, name)
+    if plan is NATIVE_PLAN:
+        value = getattr(obj, name)
+        frame.stack.append(value if frame.policy is None else frame.policy.load_attr(obj, name, value))
+        return None
     try:
         following = plan[0](frame, obj, name, plan[1])
     except AttributeError as error:

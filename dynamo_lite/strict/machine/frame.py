@@ -13,6 +13,7 @@ from types import CellType, CodeType
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from dynamo_lite.strict.decode.record import Decoded, Handler
+from solver.errors import Location
 
 if TYPE_CHECKING:
     from dynamo_lite.strict.machine.policy import Policy
@@ -38,7 +39,7 @@ class Code:
     """A code object ready to run: instructions bound to handlers, and what calling needs to know."""
 
     __slots__ = (
-        "argcount", "blank", "code", "count", "decoded", "flags", "handlers", "hidden", "kwonly", "name", "opaque",
+        "argcount", "blank", "code", "count", "decoded", "flags", "handlers", "kwonly", "locations", "name", "opaque",
         "ops", "padding", "planned", "plans", "posonly", "shadows", "simple", "slots", "suspendable",
     )  # fmt: skip
 
@@ -65,6 +66,7 @@ class Code:
         self.plans: dict[tuple[int, tuple[str, ...]], tuple[list[int] | None, list[tuple[int, str]]]] = {}
         self.opaque = opaque
         self.shadows: dict[int, CodeType] = {}
+        self.locations: dict[int, Location] = {}
 
 
 class Handled:
@@ -122,6 +124,17 @@ class Frame:
         """The line being executed."""
         assert self.code is not None
         return self.code.decoded.line(max(self.index(), 0))
+
+    def location(self) -> Location:
+        """The place being executed."""
+        code = self.code
+        assert code is not None
+        index = max(self.index(), 0)
+        found = code.locations.get(index)
+        if found is None:
+            found = Location(code.code.co_filename, code.decoded.line(index), code.code.co_qualname)
+            code.locations[index] = found
+        return found
 
 
 class GeneratorFrame(Frame):

@@ -31,7 +31,7 @@ from dynamo_lite.strict.machine.slots import MISSING, lookup, mro_of
 from dynamo_lite.strict.mutators import changed_by_numpy, mutated
 from dynamo_lite.strict.policy import impure, modules, tables
 from dynamo_lite.strict.policy.errors import CALL_REFUSED, FINALIZER, ITERATOR_OUTSIDE, WEAK_FRESH
-from dynamo_lite.strict.policy.origins import Origins
+from dynamo_lite.strict.policy.origins import Origin, Origins, StepKind
 from dynamo_lite.strict.policy.roots import globals_root
 from dynamo_lite.strict.policy.watch import Watch
 from dynamo_lite.strict.transaction import Transaction
@@ -329,36 +329,37 @@ class TracePolicy(NullPolicy):
     # --- reads
 
     def load_global(self, namespace: dict[str, Any], name: str, value: Any) -> Any:
-        if name in namespace:
-            if self.transaction.entry(namespace, "global", name) is None:  # else it reads what it wrote
-                self.origins.read_from(globals_root(self.origins, namespace), "item", name, value)
-            self._refuse_iterator(value)
+        if name in namespace and self.transaction.entry(namespace, "global", name) is None:
+            self._read(globals_root(self.origins, namespace), "item", name, value)
         return value
 
     def load_deref(self, cell: Any, name: str, value: Any) -> Any:
         origin = self.origins.of(cell)
         if origin is not None and self.transaction.entry(cell, "deref", name) is None:
-            self.origins.read_from(origin, "cell", name, value)
-            self._refuse_iterator(value)
+            self._read(origin, "cell", name, value)
         return value
 
     def load_attr(self, obj: Any, name: str, value: Any) -> Any:
-        if self.origins.is_outside(obj) and self.transaction.entry(obj, "attr", name) is None:
-            self.origins.read(obj, "attr", name, value)
-            self._refuse_iterator(value)
+        origin = self.origins.of(obj)
+        if origin is not None and self.transaction.entry(obj, "attr", name) is None:
+            self._read(origin, "attr", name, value)
         return value
 
     def load_item(self, container: Any, key: Any, value: Any) -> Any:
         if container is os.environ:
             self._read_environment(key)
-        elif self.origins.is_outside(container) and self.transaction.entry(container, "item", key) is None:
-            self.origins.read(container, "item", key, value)
-            self._refuse_iterator(value)
+            return value
+        origin = self.origins.of(container)
+        if origin is not None and self.transaction.entry(container, "item", key) is None:
+            self._read(origin, "item", key, value)
         return value
 
-    def _refuse_iterator(self, value: Any) -> None:
-        if type(value) not in tables.QUIET and _is_native_iterator(type(value)):
-            raise ITERATOR_OUTSIDE(type=type(value).__name__, location=traced.location())
+    def _read(self, origin: Origin, kind: StepKind, step: Any, value: Any) -> None:
+        """Something was read of an outside object, and not after the program wrote it."""
+        self.origins.read_from(origin, kind, step, value)
+        cls = type(value)
+        if cls not in tables.QUIET and _is_native_iterator(cls):
+            raise ITERATOR_OUTSIDE(type=cls.__name__, location=traced.location())
 
     # --- writes
 
@@ -372,6 +373,8 @@ class TracePolicy(NullPolicy):
 def _is_native_iterator(cls: type) -> bool:
     """An iterator of C code. Those in Python are interpreted, and what they write is put back; files have rules of their own."""
     step = lookup(cls, "__next__")
+    if step is MISSING:
+        return False
     own = type(step) is WrapperDescriptorType and lookup(cls, "__iter__") is not MISSING
     return own and not cls.__module__.startswith(("_io", "torch", "numpy"))
 
@@ -388,6 +391,6 @@ def user_location() -> Location | None:
     while frame is not None:
         code = frame.code
         if code is not None and not places.is_library_file(code.code.co_filename):
-            return Location(code.code.co_filename, frame.line(), code.code.co_qualname)
+            return frame.location()
         frame = frame.back
     return traced.location()

@@ -78,7 +78,6 @@ REFUSED: Final[dict[str, tuple[str, ...]]] = {
     "exceptions.exc_info_everywhere": ("call-refused",),  # open
     "generators.coroutines": ("call-refused",),  # an event loop
     "generators.async_generators": ("call-refused",),
-    "generators.state_of_generators": ("outside-iterator",),
     "library.dates": ("call-refused",),  # the locale
     "library.files_and_text": (
         "call-refused",

@@ -280,7 +280,7 @@ def test_the_ledger_names_outside_writes_with_their_lines_and_no_fresh_ones() ->
     transaction = Transaction(location)
     with transaction:
         run_traced(Recording(transaction), disturb, (world, setter), {})
-        ledger = transaction.ledger()
+        ledger = [effect for *_, effect in transaction.outside_writes()]
     whats = [effect.what for effect in ledger]
     for what in (
         "global COUNTER",
