@@ -29,6 +29,7 @@ from fx_ir.ops import (
     padding,
     permute,
     pool,
+    powers,
     quantiles,
     random,
     ranges,
@@ -61,7 +62,7 @@ from fx_ir.ops.registry import (
 )
 
 FAMILIES = (
-    binary, unary, ternary, activation, reduction, statistics, matmul, norm, batch_norm, attention, conv, pool, padding,
+    binary, powers, unary, ternary, activation, reduction, statistics, matmul, norm, batch_norm, attention, conv, pool, padding,
     resample, recurrent, packed, loss, sequence_loss, reshape, views, permute, inplace_views, splits, convert, creation, ranges, joining, grids, indexing,
     scatter, sorting, spectral, composite, random, transformer, grid_sample, noise, linalg, quantiles, frames, sym,
     autograd,

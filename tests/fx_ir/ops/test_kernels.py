@@ -268,7 +268,7 @@ _DRAWS: dict[str, tuple[Any, ...]] = {
     "feature_alpha_dropout": (f32(5, 9, 2), 0.5, True), "rrelu": (-np.abs(f32(9)), 0.1, 0.4, True),
 }  # fmt: skip
 # Overloads with a generator share a kernel; the rest draws for dropout alone.
-_OTHER_RANDOM = ("generator", ".input", "scaled_dot_product_attention")
+_OTHER_RANDOM = ("generator", ".input", ".data", "scaled_dot_product_attention")
 
 
 def test_every_random_operator_is_drawn_from() -> None:
