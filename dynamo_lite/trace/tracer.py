@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, cast
 from dynamo_lite import dispatch
 from dynamo_lite.fake import FakeTensor
 from dynamo_lite.lowering import modes
+from dynamo_lite.lowering.packed import known_number
 from dynamo_lite.trace import overlap
 from dynamo_lite.trace.calls import ModuleCalls
 from dynamo_lite.trace.definitions import Definitions
@@ -30,7 +31,7 @@ from fx_ir.higher_order import HigherOrderOperator
 from fx_ir.meta import TensorMeta
 from fx_ir.node import Node, map_nodes
 from fx_ir.ops.registry import OPS, Operator, find, infer, is_tensor
-from fx_ir.ops.reshape import refuse_write
+from fx_ir.ops.reshape import STRETCHING
 from solver.errors import Location
 from solver.shape_env import ShapeEnv
 from solver.sym import SymBool, SymFloat, SymInt, sym_not
@@ -416,11 +417,16 @@ class Tracer:
         view = alias.operator.view
         assert view is not None
         self.gradients.check_view(alias)
-        if view.scatter is refuse_write and alias is not self._written:
-            raise WRITE_THROUGH_EXPAND(op=alias.operator.name, location=self.locate())
         detached = self._detached(alias.parent)
         part = self.value(new.meta["val"], new)
-        written = view.scatter(self.apply, detached, part, alias.index or 0, *alias.args, **alias.kwargs)
+        try:
+            written = view.scatter(self.apply, detached, part, alias.index or 0, *alias.args, **alias.kwargs)
+        except RuntimeError:
+            _, size, step = [*alias.args, *alias.kwargs.values(), 0, 0][:3]
+            apart = alias.operator.name == "unfold" and size <= step
+            if view.scatter not in STRETCHING or (alias is self._written and not apart):
+                raise
+            raise WRITE_THROUGH_EXPAND(op=alias.operator.name, location=self.locate()) from None
         return self.node_of(self.fake_of(written))
 
     def _call_on(self, op: Operator, parent: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
@@ -454,6 +460,10 @@ class Tracer:
             if self.env.facts or self.env.scopes:
                 self.env.check(False, self._text(message))
             raise RuntimeError(self._text(message) or "Expected cond to be True, but got False")
+
+    def known(self, tensor: Any) -> Any:
+        """The number that a tensor of one element is known to hold without a look at data, or None."""
+        return known_number(self.node_of(self.fake_of(tensor)))
 
     def going_on(self, condition: Any) -> bool | None:
         """The outcome of a decision on data with which the program goes on, the other being asserted away; None for a real one.

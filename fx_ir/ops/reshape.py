@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Final
 
 from fx_ir.meta import Size, Sizes, TensorMeta
 from fx_ir.ops.arrays import Array
@@ -239,6 +239,19 @@ def refuse_write(call: Call, base: Any, new: Any, index: int, *args: Any, **kwar
     )
 
 
+def scatter_expanded(call: Call, base: Any, new: Any, index: int, *args: Any, **kwargs: Any) -> Any:
+    """Where nothing was stretched, each element stands for itself. RuntimeError otherwise, as in PyTorch."""
+    lead = len(new.shape) - len(base.shape)
+    ones = all(size == 1 for size in new.shape[:lead])
+    if not ones or any(a != b for a, b in zip(new.shape[lead:], base.shape, strict=True)):
+        refuse_write(call, base, new, index)
+    return back_to_shape(call, base, new, index)
+
+
+STRETCHING: Final = (refuse_write, scatter_expanded)
+"""How views are written of which an element may stand for several."""
+
+
 def _reshape_views(result: TensorMeta, self: TensorMeta, *args: Any, **kwargs: Any) -> bool:
     return _viewable(self, result.shape)
 
@@ -304,7 +317,7 @@ def _declare() -> None:
         kernel=squeeze_dims,
         **view,
     )
-    stretched: Any = {"view": ViewRule(refuse_write)}
+    stretched: Any = {"view": ViewRule(scatter_expanded)}
     register(
         "aten::expand(Tensor(a) self, SymInt[] size, *, bool implicit=False) -> Tensor(a)",
         fake=fake_expand,

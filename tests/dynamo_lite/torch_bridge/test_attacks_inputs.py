@@ -137,3 +137,38 @@ def test_a_mask_with_one_element_converts_it() -> None:
     args = (x(), x() > 4)
     model = module(forward)
     assert_equals_eager(model, export_both(model, args), args)
+
+
+EXPANDED: Final[dict[str, Callable[[Any], Any]]] = {
+    "sizes": lambda x: x.expand(3, 4),
+    "kept": lambda x: x.expand(-1, -1),
+    "as itself": lambda x: x.expand_as(x),
+    "in front": lambda x: x.expand(1, -1, -1),
+    "broadcast": lambda x: x.broadcast_to(x.shape),
+    "a part": lambda x: x.expand(3, 4)[0],
+}
+
+
+@pytest.mark.parametrize("name", EXPANDED)
+def test_what_was_not_stretched_is_written_through(name: str) -> None:
+    def forward(self: Any, x: Any) -> Any:
+        EXPANDED[name](x).add_(1)
+        return x * 2
+
+    model = module(forward)
+    assert_equals_eager(model, export_both(model, (x(),)), (x(),))
+
+
+@both_modes
+def test_what_was_stretched_is_refused(strict: bool) -> None:
+    stretched = module(lambda self, x: x[:1].expand(3, 4).add_(1))
+    with pytest.raises(RuntimeError, match="more than one element"):
+        stretched(x())
+    with pytest.raises(RuntimeError, match="more than one element"):
+        dl.export(stretched, (x(),), strict=strict)
+    for forward in (
+        lambda self, x: x[:1].expand(3, 4)[0].add_(1),
+        lambda self, x: x.unfold(0, 1, 1).add_(1),
+    ):
+        with pytest.raises(dl.UnsupportedError, match="write-through-expand"):
+            dl.export(module(forward), (x(),), strict=strict)

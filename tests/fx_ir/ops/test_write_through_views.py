@@ -73,4 +73,4 @@ def test_overlapping_views_refuse(name: str) -> None:
     rule = OPS[f"aten::{name}"].view
     assert rule is not None
     with pytest.raises(RuntimeError, match="more than one element of the written-to tensor"):
-        rule.scatter(call_operator, None, None, 0)
+        rule.scatter(call_operator, Tensor(np.zeros((1, 4))), Tensor(np.zeros((3, 4))), 0)
