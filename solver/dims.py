@@ -10,10 +10,6 @@ from solver.parse import is_symbol_name
 from solver.trace_errors import BAD_DIM, EMPTY_RANGE
 
 
-def _whole(value: object) -> bool:
-    return type(value) is int
-
-
 @dataclass(frozen=True, slots=True)
 class DimHint:
     """What to do with a dimension that is not named; ``AUTO`` and ``DYNAMIC`` may be called with ``min`` and ``max``."""
@@ -34,7 +30,39 @@ class DimHint:
         return f"Dim.{self.kind}" + (f"({', '.join(bounds)})" if bounds else "")
 
 
-class Dim:
+class _Arithmetic:
+    """Sums with integers and positive multiples of a dimension; what else is done with it is refused."""
+
+    __slots__ = ()
+
+    def _line(self) -> DerivedDim:
+        """The dimension as ``scale*root + offset``."""
+        raise NotImplementedError
+
+    def __add__(self, other: int) -> Dim | DerivedDim:
+        return _added(self._line(), other)
+
+    def __sub__(self, other: int) -> Dim | DerivedDim:
+        return _added(self._line(), -other if type(other) is int else other)
+
+    def __mul__(self, other: int) -> Dim | DerivedDim:
+        return _multiplied(self._line(), other)
+
+    __radd__ = __add__
+    __rmul__ = __mul__
+
+    def _refuse(self, other: object) -> DerivedDim:
+        raise _not_linear(self._line())
+
+    __rsub__ = __truediv__ = __rtruediv__ = __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = __pow__ = (
+        _refuse
+    )
+
+    def __neg__(self) -> DerivedDim:
+        raise _not_linear(self._line())
+
+
+class Dim(_Arithmetic):
     """A promise: the program must be right for every size from ``min`` (0 if not given) to ``max`` (None: no limit).
 
     Two inputs that share a ``Dim`` (the same name and range) have equal sizes. ``2*d``, ``d + 1`` and their like are
@@ -75,31 +103,12 @@ class Dim:
         high = "" if self.max is None else f", max={self.max}"
         return f"Dim({self.__name__!r}{low}{high})"
 
-    def __add__(self, other: int) -> Dim | DerivedDim:
-        return _added(DerivedDim(self, 1, 0), other)
-
-    def __sub__(self, other: int) -> Dim | DerivedDim:
-        return _added(DerivedDim(self, 1, 0), -other if _whole(other) else other)
-
-    def __mul__(self, other: int) -> Dim | DerivedDim:
-        return _multiplied(DerivedDim(self, 1, 0), other)
-
-    __radd__ = __add__
-    __rmul__ = __mul__
-
-    def _refuse(self, other: object) -> DerivedDim:
-        raise _not_linear(self)
-
-    __rsub__ = __truediv__ = __rtruediv__ = __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = __pow__ = (
-        _refuse
-    )
-
-    def __neg__(self) -> DerivedDim:
-        raise _not_linear(self)
+    def _line(self) -> DerivedDim:
+        return DerivedDim(self, 1, 0)
 
 
 @dataclass(frozen=True, slots=True)
-class DerivedDim:
+class DerivedDim(_Arithmetic):
     """``scale*root + offset`` with a positive ``scale``, made by arithmetic on a :class:`Dim`."""
 
     root: Dim
@@ -124,33 +133,14 @@ class DerivedDim:
     def __repr__(self) -> str:
         return self.__name__
 
-    def __add__(self, other: int) -> Dim | DerivedDim:
-        return _added(self, other)
-
-    def __sub__(self, other: int) -> Dim | DerivedDim:
-        return _added(self, -other if _whole(other) else other)
-
-    def __mul__(self, other: int) -> Dim | DerivedDim:
-        return _multiplied(self, other)
-
-    __radd__ = __add__
-    __rmul__ = __mul__
-
-    def _refuse(self, other: object) -> DerivedDim:
-        raise _not_linear(self)
-
-    __rsub__ = __truediv__ = __rtruediv__ = __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = __pow__ = (
-        _refuse
-    )
-
-    def __neg__(self) -> DerivedDim:
-        raise _not_linear(self)
+    def _line(self) -> DerivedDim:
+        return self
 
 
 DimSpec: TypeAlias = int | Dim | DerivedDim | DimHint | None
 
 
-def _not_linear(dim: Dim | DerivedDim) -> Exception:
+def _not_linear(dim: DerivedDim) -> Exception:
     return BAD_DIM(
         what=f"a derived dimension is a positive multiple of {dim.__name__} plus an integer, and nothing else",
         hint="state other relations as assumptions: ShapesSpec(..., assumptions=[a % 8 == 0])",
