@@ -122,6 +122,7 @@ class Capture:
         self.library.begin(tracer)
         env.locate = lambda: tracer.locate()
         env.asserting = tracer.check
+        env.going_on = tracer.going_on
         env.describe = tracer.naming
         tracer.state.add_module(self.module)
         inputs, in_spec, fake_args, fake_kwargs = make_inputs(tracer, call, specs.leaves)

@@ -26,6 +26,12 @@ class Recorder(Protocol):
     def looked(self, what: Asked) -> None:
         """The program asked for strides, ``requires_grad`` and the like: what it did then holds for such inputs only."""
 
+    def known(self, tensor: Any) -> Any:
+        """The number that a tensor of one element is known to hold without a look at data, or None."""
+
+    def going_on(self, condition: Any) -> bool | None:
+        """Of a decision on data: the outcome that is taken because the other only raises, asserted from now on; else None."""
+
 
 EagerCall = Callable[[Operator, Arguments, Keywords], Any]
 Prepare = Callable[[Operator, Arguments, Keywords], tuple[Arguments, Keywords]]

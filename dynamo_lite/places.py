@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from types import CodeType, FrameType, TracebackType
-from typing import Final
+from typing import Any, Final
 
 import fx_ir
 import solver
@@ -75,6 +76,18 @@ def native_location() -> Location | None:
     if inner is None:
         return None
     return Location(inner.f_code.co_filename, inner.f_lineno, inner.f_code.co_qualname)
+
+
+def native_places() -> Iterator[tuple[CodeType, int, dict[str, Any]]]:
+    """The functions of the model that run, innermost first: code, byte offset of the running instruction, globals."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        code = frame.f_code
+        if code.co_name == "_program" and code.co_filename == _CAPTURE:
+            return
+        if not is_opaque(code):
+            yield code, frame.f_lasti, frame.f_globals
+        frame = frame.f_back
 
 
 def only_user_frames(error: BaseException) -> None:

@@ -52,6 +52,8 @@ class ShapeEnv(Declarations):
         self.origin = ""
         # how a fact becomes an assertion of the program; None where nothing can assert
         self.asserting: Callable[[bool | SymBool, str], None] | None = None
+        # told of a decision on data: the outcome that is asserted because the other one only raises, or None
+        self.going_on: Callable[[SymBool], bool | None] | None = None
         self.guards: list[Guard] = []
         self.facts: list[Fact] = []
         self.known_facts: list[BoolExpr] = []
@@ -128,7 +130,15 @@ class ShapeEnv(Declarations):
     def _decide_data(self, condition: BoolExpr, kind: GuardKind) -> bool:
         known = self._reason(condition)
         if known is None:
-            raise data_dependent(self, condition, kind)
+            asked = self.wrap_bool(condition)
+            taken = (
+                None
+                if self.going_on is None or kind != "branch" or isinstance(asked, bool)
+                else self.going_on(asked)
+            )
+            if taken is None:
+                raise data_dependent(self, condition, kind)
+            return taken
         self.knowledge.learn(condition if known else E.not_(condition))
         return known
 

@@ -13,7 +13,6 @@ from dynamo_lite.lowering.access import access_of, is_tensor, meta_of
 from dynamo_lite.lowering.creation import to_array
 from dynamo_lite.lowering.errors import BRANCH_ON_DATA, READS_DATA, where
 from dynamo_lite.lowering.leaf import Lower
-from dynamo_lite.lowering.packed import known_number
 from dynamo_lite.lowering.packets import apply
 from fx_ir.dtypes import Device, DType, MemoryFormat, bool_, by_name, complex128, float64, int64
 
@@ -113,9 +112,10 @@ def _one_element(self: Any, sentence: str, kind: type[Exception]) -> None:
 def item(self: Any) -> Any:
     """The one element as a Python number; under a trace an unbacked symbolic one."""
     _one_element(self, "a Tensor with {count} elements cannot be converted to Scalar", RuntimeError)
-    if dispatch.recorder() is None:
+    recorder = dispatch.recorder()
+    if recorder is None:
         return to_array(self, "item()").item()
-    known = known_number(self)
+    known = recorder.known(self)
     return apply("item", self) if known is None else known
 
 
@@ -153,8 +153,12 @@ def truth(self: Any) -> bool:
     if isinstance(count, int) and count != 1:
         kind = "no values" if count == 0 else "more than one value"
         raise RuntimeError(f"Boolean value of Tensor with {kind} is ambiguous")
-    if dispatch.recorder() is not None or access_of(self).array_of is None:
-        raise BRANCH_ON_DATA(what="bool() of a tensor", location=where())
+    recorder = dispatch.recorder()
+    if recorder is not None or access_of(self).array_of is None:
+        taken = recorder.going_on(self) if recorder is not None and isinstance(count, int) else None
+        if taken is None:
+            raise BRANCH_ON_DATA(what="bool() of a tensor", location=where())
+        return taken
     return bool(to_array(self, "bool()").item())
 
 

@@ -31,11 +31,9 @@ def _rows(batch_sizes: Node) -> Any:
     return input.meta["val"].shape[0 if batch_first else 1]
 
 
-def known_number(tensor: Any) -> Any:
-    """The number that a tensor of one element is known to hold, or None."""
-    tracer: Any = dispatch.recorder()
-    node = tracer.node_of(tracer.fake_of(tensor))
-    if node.target is not _SELECT or node.args[1:] not in ((0, 0), (0,)):
+def known_number(node: Node) -> Any:
+    """The number that a value of one element is known to be, or None."""
+    if node.target is not _SELECT or node.args[1:] != (0, 0):
         return None
     return _rows(node.args[0])
 

@@ -16,6 +16,7 @@ from dynamo_lite.strict.machine.host import HOST
 from dynamo_lite.strict.machine.policy import Policy
 from dynamo_lite.strict.machine.run import execute, get_traceback, set_traceback, user_traceback
 from dynamo_lite.strict.machine.slots import classes_changed
+from dynamo_lite.strict.outcomes import Outcome, outcome
 from solver.errors import Location
 
 assert table and replacements
@@ -82,6 +83,15 @@ def _content(value: Any) -> Any:
         except ValueError:
             return None
     return value
+
+
+def outcome_here() -> Outcome | None:
+    """Of the decision that the running instruction makes: the outcome that goes on, where the other one only raises."""
+    return outcome(
+        (frame.code.code, frame.code.decoded.offsets[frame.index()], frame.globals)
+        for frame in _frames()
+        if frame.code is not None
+    )
 
 
 def stack() -> list[Location]:

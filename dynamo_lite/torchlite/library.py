@@ -61,6 +61,12 @@ class _MetaRecorder:
     def looked(self, what: str) -> None:
         """A fake rule may look at everything."""
 
+    def known(self, tensor: Any) -> None:
+        """A fake rule has no graph to look into."""
+
+    def going_on(self, condition: Any) -> None:
+        """A fake rule decides on nothing that depends on data."""
+
     def check(self, condition: Any, message: str | None = None) -> None:
         fake_context.current().env.check(condition, message)
 

@@ -50,6 +50,12 @@ class Spy:
     def looked(self, what: str) -> None:
         self.seen.add(what)
 
+    def known(self, tensor: Any) -> None:
+        """Nothing is."""
+
+    def going_on(self, condition: Any) -> None:
+        """Every decision is one."""
+
     def unbacked(self, source: str, kind: str = "int", min: int | None = None, max: Any = None) -> Any:
         return Unknown()
 

@@ -30,9 +30,8 @@ SELECTION: Final = (
 )  # fmt: skip
 DATA, STATE, SIZE = dl.DataDependentError, dl.StateError, dl.ConstraintViolationError
 REFUSED: Final[dict[str, type[Exception]]] = {
-    "lstm_packed": dl.UnsupportedError, "ctc": dl.UnsupportedError,
-    "switch": dl.UnsupportedError, "old_weight_norm": STATE, "levit": STATE, "wav2vec2conformer": STATE, "rwkv": STATE,
-    "recurrent_gemma": STATE, "canine": SIZE, "flaubert": DATA, "xlm": DATA, "led": DATA, "longformer": DATA, "vilt": DATA,
+    "switch": DATA, "old_weight_norm": STATE, "levit": STATE, "wav2vec2conformer": STATE, "rwkv": STATE,
+    "recurrent_gemma": STATE, "canine": SIZE, "led": DATA, "longformer": DATA, "vilt": DATA,
     "encodec": DATA,
 }  # fmt: skip
 ONLY_NONSTRICT: Final = {"mobilenet_v2": SIZE}  # int() of a size asks CPython for its value
