@@ -65,8 +65,16 @@ def _joined(results: Any, operands: list[Any]) -> Any:
     return tuple([next(made) if isinstance(value, torch.Tensor) else value for value in results])
 
 
-KERNELS: Final[dict[str, Callable[..., Any]]] = {OPAQUE: _opaque}
-"""Kernels of operators that PyTorch does not have: our own, and the functional forms of users' operators that write."""
+def _copy(self: Any, src: Any, non_blocking: bool = False) -> Any:
+    """PyTorch differentiates an update by ``copy_``, and not its functional form."""
+    if torch.is_grad_enabled() and (self.requires_grad or src.requires_grad):
+        return (self.clone() if self.requires_grad else torch.empty_like(self)).copy_(src, non_blocking)
+    return torch.ops.aten.copy(self, src, non_blocking)
+
+
+KERNELS: Final[dict[str, Callable[..., Any]]] = {OPAQUE: _opaque, "aten::copy": _copy}
+"""Kernels of operators that PyTorch does not have, or without a derivative: our own, and the functional forms of users' operators
+that write."""
 
 
 def _span(tensor: Any) -> tuple[int, int]:

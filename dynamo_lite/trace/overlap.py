@@ -54,14 +54,22 @@ def check(
     _check_apart(tracer, op.name, op.name in _BY_PARTS, written, operands)
 
 
-def check_out(tracer: Tracer, name: str, targets: Sequence[Any], args: Any, kwargs: Mapping[str, Any]) -> None:
+def check_out(
+    tracer: Tracer, name: str, targets: Sequence[Any], args: Any, kwargs: Mapping[str, Any]
+) -> None:
     """The same for tensors given to an operator as ``out``, which may not share elements with each other either.
 
-    An operator that has no form in place reads its operands at several steps.
+    An operator that has no form in place reads its operands at several steps. Raises RuntimeError, as autograd does, where
+    gradients are asked of one of them.
     """
     operands = list(_tensors(tracer, (*args, *kwargs.values())))
     by_parts = f"{name}_" in _BY_PARTS or f"aten::{name}_" not in PACKETS
     written = list(_tensors(tracer, targets))
+    if _requires_grad(tracer, [*written, *operands]):
+        raise RuntimeError(
+            f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the arguments "
+            "requires grad."
+        )
     for index, target in enumerate(written):
         _check_apart(tracer, name, by_parts, target, operands)
         _check_apart(tracer, name, True, target, written[:index])
@@ -100,15 +108,22 @@ def check_piece(tracer: Tracer, written: FakeTensor, operands: Sequence[FakeTens
         if alias.operator.name in _APART and tracer.gradients.carries(value.view_of.parent):
             raise GRADIENT_WRITTEN(name=f"a piece of {alias.operator.name}", location=tracer.locate())
         if alias.operator.name in _TOGETHER:
-            tracer.looked("grad")
-            tracer.looked("state")
-            if any(fake.meta.requires_grad for fake in (written, *operands)):
+            if _requires_grad(tracer, [written, *operands]):
                 raise RuntimeError(
                     f"Output {alias.index} of {alias.operator.name} is a view and is being modified inplace. This view is the "
                     "output of a function that returns multiple views. Such functions do not allow the output views to be "
                     "modified inplace. You should replace the inplace operation by an out-of-place one."
                 )
         value = alias.parent
+
+
+def _requires_grad(tracer: Tracer, values: Iterable[FakeTensor]) -> bool:
+    """Whether autograd follows one of the values now; the contract then holds that of the inputs."""
+    if not (tracer.library.autograd and modes.grad_enabled()):
+        return False
+    tracer.looked("grad")
+    tracer.looked("state")
+    return any(value.meta.requires_grad for value in values)
 
 
 def _tensors(tracer: Tracer, values: Iterable[Any]) -> Iterator[FakeTensor]:

@@ -96,8 +96,7 @@ def _one_after_another(lengths: Lengths) -> Pieces:
     return lambda extent, spec: _starts(lengths(extent, spec))
 
 
-def _declare_split(schema: str, pieces: Pieces, is_view: bool = True) -> None:
-
+def _declare_split(schema: str, pieces: Pieces) -> None:
     def fake(self: TensorMeta, spec: Any, dim: int = 0) -> list[TensorMeta]:
         dim = _split_dim(dim, self.ndim)
         return [restricted(self, dim, first, length) for first, length in pieces(self.shape[dim], spec)]
@@ -105,17 +104,16 @@ def _declare_split(schema: str, pieces: Pieces, is_view: bool = True) -> None:
     def kernel(self: Array, spec: Any, dim: int = 0) -> list[Array]:
         dim = _split_dim(dim, self.ndim)
         lead = (slice(None),) * dim
-        parts = [
+        return [
             self[(*lead, slice(first, first + length))] for first, length in pieces(self.shape[dim], spec)
         ]
-        return parts if is_view else [part.copy() for part in parts]
 
     def scatter(call: Call, base: Any, new: Any, index: int, spec: Any, dim: int = 0) -> Any:
         dim = _split_dim(dim, len(base.shape))
         first, length = pieces(base.shape[dim], spec)[index]
         return call("aten::slice_scatter", base, new, dim, first, first + length, 1)
 
-    register(schema, fake=fake, kernel=kernel, view=ViewRule(scatter) if is_view else None)
+    register(schema, fake=fake, kernel=kernel, view=ViewRule(scatter))
 
 
 def _split_dim(dim: int, ndim: int) -> int:
@@ -159,12 +157,10 @@ def _declare() -> None:
     _declare_split(
         "aten::unsafe_split.Tensor(Tensor self, SymInt split_size, int dim=0) -> Tensor[]",
         _one_after_another(lengths_of_size),
-        False,
     )
     _declare_split(
         "aten::unsafe_chunk(Tensor self, int chunks, int dim=0) -> Tensor[]",
         _one_after_another(lengths_of_chunks),
-        False,
     )
     register(
         "aten::unbind.int(Tensor(a -> *) self, int dim=0) -> Tensor(a)[]",

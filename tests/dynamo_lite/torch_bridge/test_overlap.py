@@ -147,3 +147,118 @@ def test_a_view_made_with_gradients_off_is_not_updated(forward: Any, strict: boo
         module(forward)(torch.randn(2, 4))
     with pytest.raises(dl.UnsupportedError, match="gradient-written"):
         dl.export(module(forward), (torch.randn(2, 4),), strict=strict)
+
+
+OUT: dict[str, Callable[[Any], Any]] = {
+    "the rows before": lambda a: torch.add(a[1:3], 1, out=a[0:2]),
+    "the rows after": lambda a: torch.add(a[:-1], 1, out=a[1:]),
+    "itself": lambda a: torch.add(a, a, out=a),
+    "a part of itself": lambda a: torch.mul(a[0:2], 3, out=a[0:2]),
+    "another part": lambda a: torch.mul(a[:2], 3, out=a[2:]),
+    "transposed": lambda a: torch.add(a, a.t(), out=a),
+    "product": lambda a: torch.mm(a, a, out=a),
+    "product elsewhere": lambda a: torch.mm(a[:2], a, out=a[:2] * 1),
+    "joined": lambda a: torch.cat([a[:1], a[:2]], out=a[:3]),
+    "stacked": lambda a: torch.stack([a[0], a[1]], out=a[1:3]),
+    "sums on the way": lambda a: torch.cumsum(a, 0, out=a),
+    "sum": lambda a: torch.sum(a, 0, out=a[0]),
+    "softmax": lambda a: torch.softmax(a, 0, out=a),
+    "gathered": lambda a: torch.gather(a, 0, torch.zeros(4, 4, dtype=torch.long), out=a),
+    "selected": lambda a: torch.index_select(a, 0, torch.tensor([1, 0, 2, 3]), out=a),
+    "chosen": lambda a: torch.where(a > 0, a, a.t(), out=a),
+    "two for one": lambda a: torch.sort(a[:2], 0, out=(a[2:], torch.zeros(2, 4, dtype=torch.long))),
+    "one number for all": lambda a: torch.add(a[0], 1, out=a[:1].expand(4, 4)[0]),
+}
+SPLIT: dict[str, Callable[[Any], Any]] = {
+    "split": lambda a: a.split(2), "sizes": lambda a: a.split([1, 3]), "unbind": lambda a: a.unbind(0),
+    "chunk": lambda a: a.chunk(2), "rows": tuple, "tensor_split": lambda a: a.tensor_split(3),
+    "hsplit": lambda a: torch.hsplit(a, 2), "unsafe_split": lambda a: torch.unsafe_split(a, 2),
+    "unsafe_chunk": lambda a: torch.unsafe_chunk(a, 2), "one by one": lambda a: (a[0], a[1:]),
+}  # fmt: skip
+UPDATES: dict[str, Callable[[Any], Any]] = {
+    "first": lambda parts: parts[0].mul_(3),
+    "both": lambda parts: (parts[0].mul_(2), parts[1].add_(parts[1])),
+    "item": lambda parts: parts[0].__setitem__(0, 5.0),
+    "data": lambda parts: parts[0].data.mul_(2),
+    "detached": lambda parts: parts[1].detach().mul_(2),
+}
+
+
+def outcome(model: Any, x: Any, grad: bool) -> tuple[Any, ...] | None:
+    """Results, whether they require gradients, the gradient of ``x``; None where it raises."""
+    given = x.clone().requires_grad_(grad)
+    try:
+        results = model(given)
+        follows = [result for result in results if result.requires_grad]
+        slope = torch.autograd.grad(sum((r * r).sum() for r in follows), given)[0] if follows else None
+    except RuntimeError:
+        return None
+    return [r.detach() for r in results], [r.requires_grad for r in results], slope
+
+
+def assert_same_or_refused(forward: Callable[..., Any], grad: bool, strict: bool) -> bool:
+    """Where eager answers the program gives its results and gradients, or the export names why not; True for an answer."""
+    x = torch.arange(16.0).reshape(4, 4) - 7
+    expected = outcome(module(forward), x, grad)
+    try:
+        program = dl.export(module(forward), (x.clone().requires_grad_(grad),), strict=strict)
+    except (RuntimeError, dl.UnsupportedError) as error:
+        assert expected is None or isinstance(error, dl.UnsupportedError)
+        return False
+    found = outcome(program.module(), x, grad)
+    assert expected is not None and found is not None
+    assert all(map(torch.equal, expected[0], found[0])) and expected[1] == found[1]
+    assert expected[2] is found[2] is None or torch.equal(expected[2], found[2])
+    return True
+
+
+@both_modes
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("grad", [False, True], ids=["plain", "grad"])
+@pytest.mark.parametrize("name", OUT)
+def test_out_over_an_operand(name: str, grad: bool, strict: bool) -> None:
+    def forward(self: Any, x: Any) -> Any:
+        a = x * 1
+        OUT[name](a)
+        return (a,)
+
+    answered = assert_same_or_refused(forward, grad, strict)
+    assert answered or grad or name not in ("itself", "a part of itself", "another part", "product elsewhere")
+
+
+@both_modes
+@pytest.mark.parametrize("how", ["with gradients", "split without", "without"])
+@pytest.mark.parametrize("update", UPDATES)
+@pytest.mark.parametrize("split", SPLIT)
+def test_updates_of_pieces(split: str, update: str, how: str, strict: bool) -> None:
+    """Autograd refuses updates of several views made at once, and does not see that ``unsafe_split`` gives views."""
+
+    def forward(self: Any, x: Any) -> Any:
+        a = x * 1
+        with torch.set_grad_enabled(how == "with gradients"):
+            parts = SPLIT[split](a)
+        with torch.set_grad_enabled(how != "without"):
+            UPDATES[update](parts)
+        return (a, *parts)
+
+    answered = [assert_same_or_refused(forward, grad, strict) for grad in (False, True)]
+    hidden = how != "with gradients" or update in ("data", "detached")
+    assert answered[0] or hidden or split.startswith("unsafe")
+
+
+@both_modes
+def test_copies_are_differentiable(strict: bool) -> None:
+    def forward(self: Any, x: Any) -> Any:
+        y, z = self.lin(x), torch.zeros(3, 4, dtype=torch.float64)
+        y[1:] = x[0]
+        z.copy_(y)
+        y[:, 0].copy_(z[0, 1:])
+        return y * z
+
+    model, x = module(forward), torch.randn(3, 4, requires_grad=True)
+    program = dl.export(model, (x,), strict=strict).module()
+    over = [x, *model.parameters()]
+    for expected, found in zip(
+        *(torch.autograd.grad((each(x) ** 2).sum(), over) for each in (model, program)), strict=True
+    ):
+        assert torch.equal(expected, found)
