@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from types import CodeType, FrameType, FunctionType
 from typing import Any, Final
 
-from dynamo_lite import dispatch, places
+from dynamo_lite import collector, dispatch, places
 from dynamo_lite.frontend import Run
 from dynamo_lite.native_watch import Watch, user_variables, watching
 from dynamo_lite.strict.outcomes import outcome
@@ -201,6 +201,14 @@ def run(tracer: Tracer, module: Any, forward: Callable[..., Any], call: Callable
 
     Raises what the model raises, and a refusal of ours also where the model has swallowed it.
     """
+    collector.hold()
+    try:
+        return _run(tracer, module, forward, call)
+    finally:
+        collector.release()
+
+
+def _run(tracer: Tracer, module: Any, forward: Callable[..., Any], call: Callable[[], Any]) -> Run:
     tracer.locate = places.native_location
     tracer.outcome = lambda: outcome(places.native_places())
     tracer.naming.variables = user_variables

@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from dynamo_lite import collector
 from dynamo_lite.strict.undo import SAVERS, Restore
 from fx_ir.provenance import Became, Effect, EffectKind
 from solver.errors import Location
@@ -28,7 +29,6 @@ _KINDS: Final[dict[str, EffectKind]] = {
     "deref": "cell",
     "content": "container",
 }
-_FROZEN_AT_START: Final = gc.get_freeze_count()  # some versions of CPython start with frozen objects
 _UNTRACKED: Final = (dict, bytearray, array.array, types.CellType)
 
 
@@ -61,15 +61,13 @@ class Transaction:
         self._touched: set[int] = set()  # identities of what was written, and perhaps more
         self._made: dict[int, Any] = {}
         self._notes: list[Effect] = []
-        self._froze = False
+        self._held = False
         self._known: set[int] = set()
 
     def __enter__(self) -> Transaction:
-        # where the program froze objects itself they stay so, and the slow way is taken: all identities are kept
-        self._froze = gc.get_freeze_count() <= _FROZEN_AT_START
-        if self._froze:
-            gc.freeze()
-        else:
+        # where objects are frozen already they stay so, and the slow way is taken: all identities are kept
+        self._held = True
+        if not collector.hold():
             self._known = {id(each) for each in gc.get_objects()}
         return self
 
@@ -77,9 +75,9 @@ class Transaction:
         try:
             self.rollback()
         finally:
-            if self._froze:
-                gc.unfreeze()
-                self._froze = False
+            if self._held:
+                self._held = False
+                collector.release()
 
     # --- recording
 
