@@ -107,13 +107,12 @@ def check_piece(tracer: Tracer, written: FakeTensor, operands: Sequence[FakeTens
         alias = value.view_of
         if alias.operator.name in _APART and tracer.gradients.carries(value.view_of.parent):
             raise GRADIENT_WRITTEN(name=f"a piece of {alias.operator.name}", location=tracer.locate())
-        if alias.operator.name in _TOGETHER:
-            if _requires_grad(tracer, [written, *operands]):
-                raise RuntimeError(
-                    f"Output {alias.index} of {alias.operator.name} is a view and is being modified inplace. This view is the "
-                    "output of a function that returns multiple views. Such functions do not allow the output views to be "
-                    "modified inplace. You should replace the inplace operation by an out-of-place one."
-                )
+        if alias.operator.name in _TOGETHER and _requires_grad(tracer, [written, *operands]):
+            raise RuntimeError(
+                f"Output {alias.index} of {alias.operator.name} is a view and is being modified inplace. This view is the "
+                "output of a function that returns multiple views. Such functions do not allow the output views to be "
+                "modified inplace. You should replace the inplace operation by an out-of-place one."
+            )
         value = alias.parent
 
 
