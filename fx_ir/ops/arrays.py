@@ -33,10 +33,10 @@ def dense(value: Any) -> Array:
 
 
 def copied(array: Array) -> Array:
-    """A copy in PyTorch's order of memory. NumPy's differs where an array repeats elements by a stride of 0."""
+    """New memory, in PyTorch's order. NumPy's differs where an array repeats elements by a stride of 0."""
     if array.flags.c_contiguous or 0 not in array.strides:
         return array.copy(order="K")
-    return laid_out(array, elementwise_strides(array.shape, [describe(array)]))
+    return laid_out(array.copy(), elementwise_strides(array.shape, [describe(array)]))
 
 
 def to(array: Array, dtype: DType) -> Array:

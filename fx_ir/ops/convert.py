@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from fx_ir.dtypes import Device, DType, MemoryFormat
+from fx_ir.dtypes import Device, DType, MemoryFormat, from_numpy
 from fx_ir.meta import TensorMeta
 from fx_ir.ops.arrays import Array, copied, to
 from fx_ir.ops.registry import ViewRule, register, register_inplace
@@ -74,9 +74,10 @@ def is_noop(
 
 
 def _convert(self: Array, dtype: DType | None, copy: bool, memory_format: MemoryFormat | None) -> Array:
-    result = self if dtype is None else to(self, dtype)
-    result = with_format(result, memory_format)
-    return copied(result) if copy and result is self else result
+    """The array itself or a view of it only where nothing changes and no copy is asked for."""
+    result = with_format(self if dtype is None else to(self, dtype), memory_format)
+    new = copy or result.dtype != self.dtype
+    return copied(result) if new and np.may_share_memory(result, self) else result
 
 
 def _fake_to_dtype(
@@ -161,8 +162,7 @@ def _to_other(
     copy: bool = False,
     memory_format: MemoryFormat | None = None,
 ) -> Array:
-    result = with_format(self.astype(other.dtype, copy=False), memory_format)
-    return copied(result) if copy and result is self else result
+    return _convert(self, from_numpy(other.dtype), copy, memory_format)
 
 
 def _noop_other(

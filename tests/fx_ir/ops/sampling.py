@@ -97,7 +97,8 @@ def _draw(spec: T, shape: Sequence[int], rng: np.random.Generator) -> Array:
 
 
 def make(spec: T, rng: np.random.Generator) -> Array:
-    """The array: ``t`` is transposed memory, ``step`` every second element, ``last`` channels last, ``between`` dimensions 1 and 2 swapped, ``wide`` stride 0."""
+    """The array: ``t`` is transposed memory, ``step`` every second element, ``last`` channels last, ``between`` dimensions 1 and 2 swapped, ``wide`` stride 0,
+    ``thin`` transposed memory with stride 0 where the size is 1."""
     shape = spec.shape
     if spec.layout == "plain" or not shape:
         return _draw(spec, shape, rng)
@@ -113,6 +114,11 @@ def make(spec: T, rng: np.random.Generator) -> Array:
         return _draw(spec, (shape[0], shape[2], shape[1], *shape[3:]), rng).swapaxes(1, 2)
     if spec.layout == "wide":
         return np.broadcast_to(_draw(spec, (1, *shape[1:]), rng), shape)
+    if spec.layout == "thin":
+        kept = tuple([size for size in shape if size != 1])
+        whole: Any = tuple([None if size == 1 else slice(None) for size in shape])
+        thin: Array = _draw(spec, kept[::-1], rng).transpose()[whole]
+        return thin
     raise ValueError(spec.layout)
 
 

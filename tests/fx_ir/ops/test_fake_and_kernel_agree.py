@@ -102,6 +102,34 @@ def test_views_share_memory(name: str) -> None:
                 assert np.may_share_memory(value, args[0]), str(call)
 
 
+SHARING = {
+    "aten::_unsafe_view",
+    "aten::meshgrid",
+    "aten::meshgrid.indexing",
+}  # in PyTorch too, unsaid by the schema
+
+
+@pytest.mark.parametrize(
+    "name",
+    sorted(name for name in set(ATEN) - NOT_SAMPLED - SHARING if ATEN[name].view is None),
+)
+def test_other_results_are_new_memory(name: str) -> None:
+    for call in BY_OPERATOR[name]:
+        args, kwargs = arguments(call)
+        full, keywords = bound(call, args, kwargs)
+        assert call.operator.kernel is not None
+        with np.errstate(all="ignore"):
+            results = leaves(call.operator.kernel(*full, **keywords))
+        arrays = [
+            value
+            for value in [*results, *leaves([*full, *keywords.values()])]
+            if isinstance(value, np.ndarray)
+        ]
+        for index, result in enumerate(results):
+            if isinstance(result, np.ndarray):
+                assert not any(np.shares_memory(result, other) for other in arrays[index + 1 :]), str(call)
+
+
 @pytest.mark.parametrize(
     "name", sorted(name for name, operator in ATEN.items() if operator.maybe_view is not None)
 )
