@@ -20,6 +20,7 @@ from torch.utils import _pytree as theirs
 
 from dynamo_lite import dispatch
 from dynamo_lite.lowering.errors import where
+from dynamo_lite.native_watch import is_watch
 from dynamo_lite.torch_bridge import legacy
 from dynamo_lite.torch_bridge.answers import ANSWERS, PATCHED, set_grad_enabled
 from dynamo_lite.torch_bridge.custom import call_overload, call_packet
@@ -227,8 +228,18 @@ def run(tracer: Tracer, target: Callable[..., Any], args: tuple[Any, ...], kwarg
     tracer.invoke = invoke
     given, named = tree_map(_shelled, (args, dict(kwargs)))
     tracer.given.watch(given, named)
+    hook = sys.getprofile()
+    watched = is_watch(hook)  # over the program, not over us
+    if watched:
+        sys.setprofile(None)
     with _patched(), _uncompiled(), mode:
-        result = target(*given, **named)
+        if watched:
+            sys.setprofile(hook)
+        try:
+            result = target(*given, **named)
+        finally:
+            if watched:
+                sys.setprofile(None)
     return unshelled(result)
 
 
