@@ -7,7 +7,7 @@ from types import GenericAlias
 from typing import Any, Final
 
 from dynamo_lite.strict.machine.frame import Frame
-from dynamo_lite.strict.machine.operators import compare_protocol, compares_in_python
+from dynamo_lite.strict.machine.operators import answers, compare_protocol, compares_in_python
 from dynamo_lite.strict.machine.routine import Routine, call, start
 from dynamo_lite.strict.machine.slots import MISSING, lookup, slot
 from dynamo_lite.strict.machine.special import bound_call
@@ -34,7 +34,7 @@ def get_item(frame: Frame, obj: Any, key: Any) -> Frame | None:
     """``obj[key]``: pushes the value, or returns the frame that will."""
     policy = frame.policy
     kind = type(obj)
-    if policy is not None and (kind in policy.special_types or special_key(frame, key)):
+    if policy is not None and kind in policy.special_types:
         frame.stack.append(policy.subscript(obj, key))
         return None
     method = slot(frame, kind, "__getitem__")
@@ -52,6 +52,8 @@ def get_item(frame: Frame, obj: Any, key: Any) -> Frame | None:
         return start(frame, _with_index(frame, obj, key))
     if policy is None:
         value = obj[key]
+    elif special_key(frame, key):
+        value = policy.subscript(obj, key)
     elif kind in _SEQUENCES:
         value = policy.load_item(obj, key, obj[key])
     else:
@@ -133,23 +135,25 @@ def binary_slice(frame: Frame, stack: list[Any], arg: None) -> Frame | None:
 def set_item(frame: Frame, obj: Any, key: Any, value: Any) -> Frame | None:
     """``obj[key] = value``; leaves nothing on the stack."""
     kind = type(obj)
-    if frame.policy is not None:
-        if kind not in frame.policy.special_types and slot(frame, kind, "__setitem__") is None:
-            frame.policy.before_write("item", obj, key)
-        if kind in frame.policy.special_types or special_key(frame, key):
-            frame.policy.call_native(_setitem, (obj, key, value), {}, frame)
-            return None
+    policy = frame.policy
+    if policy is not None and kind in policy.special_types:
+        policy.call_native(_setitem, (obj, key, value), {}, frame)
+        return None
     method = slot(frame, kind, "__setitem__")
     if method is not None:
         return start(frame, bound_call(frame, method, obj, (key, value)), dropped)
+    if policy is not None:
+        policy.before_write("item", obj, key)
     if key_needs_routine(frame, kind, key):
         return start(frame, _set_with_index(frame, obj, key, value), dropped)
     if kind is list and type(key) is slice and slot(frame, type(value), "__iter__") is not None:
         return start(frame, _set_slice(frame, obj, key, value), dropped)
-    if frame.policy is None:
+    if policy is None:
         obj[key] = value
+    elif special_key(frame, key):
+        policy.call_native(_setitem, (obj, key, value), {}, frame)
     else:
-        frame.policy.operate(_setitem, obj, key, value)
+        policy.operate(_setitem, obj, key, value)
     return None
 
 
@@ -218,7 +222,8 @@ def contains_value(frame: Frame, container: Any, value: Any) -> Frame | None:
     """``value in container``: pushes the bool, or returns the frame that will."""
     policy = frame.policy
     kind = type(container)
-    if policy is not None and (kind in policy.special_types or type(value) in policy.special_types):
+    special = policy is not None and type(value) in policy.special_types
+    if policy is not None and (kind in policy.special_types or (special and not _asks(frame, container))):
         frame.stack.append(policy.contains(container, value))
         return None
     routine = contains_routine(frame, container, value)
@@ -228,6 +233,18 @@ def contains_value(frame: Frame, container: Any, value: Any) -> Frame | None:
         )
         return None
     return start(frame, routine)
+
+
+def _asks(frame: Frame, container: Any) -> bool:
+    """Whether code of the program decides whether a container holds a special value: its own, or that of its items."""
+    from dynamo_lite.strict.machine.iteration import iterates_in_python
+
+    kind = type(container)
+    if slot(frame, kind, "__contains__") is not None:
+        return True
+    if lookup(kind, "__contains__") is MISSING:
+        return iterates_in_python(frame, container)
+    return (kind is list or kind is tuple) and any(answers(frame, each, "__eq__") for each in container)
 
 
 def contains_routine(frame: Frame, container: Any, value: Any) -> Routine | None:
@@ -262,6 +279,9 @@ def equal(frame: Frame, left: Any, right: Any) -> Routine:
     if compares_in_python(frame, type(left), "__eq__") or compares_in_python(frame, type(right), "__eq__"):
         result = yield from compare_protocol(frame, "==", left, right)
         return (yield from truth(frame, result))
+    policy = frame.policy
+    if policy is not None and (type(left) in policy.special_types or type(right) in policy.special_types):
+        return (yield from truth(frame, policy.compare("==", left, right)))
     return left == right
 
 

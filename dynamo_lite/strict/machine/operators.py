@@ -55,18 +55,29 @@ def _special(frame: Frame, left: Any, right: Any) -> bool:
     return type(left) in policy.special_types or type(right) in policy.special_types
 
 
+def answers(frame: Frame, value: Any, *names: str) -> bool:
+    """Whether an operand beside a special one answers the operator by code of the program, in one of these slots."""
+    kind = type(value)
+    assert frame.policy is not None
+    return kind not in frame.policy.special_types and any(
+        compares_in_python(frame, kind, name) for name in names
+    )
+
+
 # --- binary
 
 
 def binary(frame: Frame, symbol: str, left: Any, right: Any) -> Frame | None:
     """``left symbol right``: pushes the result, or returns the frame that will."""
+    name, forward, reflected, in_place = _SLOTS[symbol]
     if frame.policy is not None:
         if _special(frame, left, right):
+            if answers(frame, left, in_place or forward, forward) or answers(frame, right, reflected):
+                return start(frame, _binary(frame, symbol, name, left, right))
             frame.stack.append(frame.policy.binary(symbol, left, right))
             return None
         if symbol[-1] == "=" and type(left) in _MUTABLE:
             frame.policy.before_write("content", left, None)
-    name, forward, reflected, in_place = _SLOTS[symbol]
     kind, other = type(left), type(right)
     method = slot(frame, kind, forward)
     other_method = slot(frame, other, reflected)
@@ -224,10 +235,12 @@ BINARY_HANDLERS: Final[tuple[Handler, ...]] = tuple(_binary_handler(symbol) for 
 
 def compare_values(frame: Frame, symbol: str, left: Any, right: Any) -> Frame | None:
     """A rich comparison: pushes the result, or returns the frame that will."""
+    forward, reflected, native = _COMPARE[symbol]
     if frame.policy is not None and _special(frame, left, right):
+        if answers(frame, left, forward) or answers(frame, right, reflected):
+            return start(frame, compare_protocol(frame, symbol, left, right))
         frame.stack.append(frame.policy.compare(symbol, left, right))
         return None
-    forward, reflected, native = _COMPARE[symbol]
     kind, other = type(left), type(right)
     method = slot(frame, kind, forward)
     if type(method) is FunctionType and (kind is other or not issubclass(other, kind)):

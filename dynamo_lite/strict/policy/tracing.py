@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import operator
 import os
 import threading
 import weakref
@@ -26,6 +27,7 @@ from dynamo_lite.strict.machine.current import peek
 from dynamo_lite.strict.machine.frame import Frame
 from dynamo_lite.strict.machine.host import Observer
 from dynamo_lite.strict.machine.null import NullPolicy
+from dynamo_lite.strict.machine.operators import NATIVE_BINARY, NATIVE_COMPARE
 from dynamo_lite.strict.machine.policy import CONSTANT_MARK
 from dynamo_lite.strict.machine.slots import MISSING, lookup, mro_of
 from dynamo_lite.strict.mutators import changed_by_numpy, mutated
@@ -95,10 +97,35 @@ class TracePolicy(NullPolicy):
             return leaf.lower(args, kwargs)
         return self.watch.call(leaf.lower, (args, kwargs), {})
 
+    def _beside(self, fn: Callable[..., Any], *operands: Any) -> Any:
+        """An operation of code of ours, as on tensors and sizes: operands of the program's own may be asked by it."""
+        return fn(*operands) if all(map(self._is_usual, operands)) else self.watch.call(fn, operands, {})
+
+    def _ours(self, fn: FunctionType, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """A call of Python code of ours, which is as C code is."""
+        if all(map(self._is_usual, args)) and all(map(self._is_usual, kwargs.values())):
+            return fn(*args, **kwargs)
+        return self.watch.call(fn, args, kwargs)
+
+    def binary(self, symbol: str, left: Any, right: Any) -> Any:
+        return self._beside(NATIVE_BINARY[symbol], left, right)
+
+    def compare(self, symbol: str, left: Any, right: Any) -> Any:
+        return self._beside(NATIVE_COMPARE[symbol], left, right)
+
+    def contains(self, container: Any, value: Any) -> bool:
+        found: bool = self._beside(operator.contains, container, value)
+        return found
+
+    def subscript(self, container: Any, key: Any) -> Any:
+        return self._beside(operator.getitem, container, key)
+
     def _is_usual(self, value: Any) -> bool:
         kind = type(value)
         if kind is list or kind is tuple:
             return all(map(self._is_usual, value))
+        if kind is slice:
+            return all(map(self._is_usual, (value.start, value.stop, value.step)))
         return kind in tables.QUIET or kind in self.special_types or self.tracer.library.is_plain(value)
 
     def _cached(self, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -166,7 +193,7 @@ class TracePolicy(NullPolicy):
             if fn is _CALL:
                 return self.lower(args[0], args[1:], kwargs)
             if places.is_ours(fn.__code__):
-                return self._way_out(args, kwargs) if fn is _WAY_OUT else fn(*args, **kwargs)
+                return self._way_out(args, kwargs) if fn is _WAY_OUT else self._ours(fn, args, kwargs)
             if getattr(fn, CONSTANT_MARK, False):
                 return self._burned_in(fn, args, kwargs)
             return self._library_function(fn, args, kwargs)
