@@ -8,17 +8,20 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from types import FunctionType
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 import torch
 
 from dynamo_lite import dispatch
 from dynamo_lite.lowering import modes
 from dynamo_lite.lowering.access import is_tensor, meta_of
+from dynamo_lite.lowering.errors import where
 from dynamo_lite.lowering.packets import apply
 from dynamo_lite.lowering.table import FUNCTIONS
 from dynamo_lite.torch_bridge.convert import TORCH_DTYPES, to_torch
+from dynamo_lite.torch_bridge.errors import ENCODER_PACKS
 from dynamo_lite.trace import control
+from dynamo_lite.trace.tracer import Tracer
 from dynamo_lite.ways_out import _check
 from fx_ir.dtypes import result_type
 from solver import sym
@@ -71,9 +74,38 @@ def _is_inference_mode_enabled() -> bool:
 # --- what says that a capture runs: true of the capture alone, so that no program depends on it
 
 
-@answers(torch.compiler.is_compiling, torch.compiler.is_exporting)
-def _is_captured() -> bool:
+@answers(torch.compiler.is_exporting)
+def _is_exporting() -> bool:
     return True
+
+
+@answers(torch.compiler.is_compiling)
+def _is_compiling() -> bool:
+    """False for an encoder that asks whether it may pack padded rows: eager does so, and leaves zeros where the padding is."""
+    recorder: Any = dispatch.recorder()
+    running = recorder.modules_now() if isinstance(recorder, Tracer) else ()
+    return not running or running[-1][1] not in _encoders()
+
+
+def _encoders() -> set[str]:
+    found = [torch.nn.TransformerEncoder]
+    for cls in found:
+        found += cls.__subclasses__()
+    return {cls.__name__ for cls in found}
+
+
+PATCHED.append((torch.compiler, "is_compiling", _is_compiling))
+
+
+@answers(torch._nested_tensor_from_mask_left_aligned)
+def _is_left_aligned(src: Any, mask: Any) -> bool:
+    """Said of every mask: should the encoder go on to pack by it, that is refused, whatever its values."""
+    return True
+
+
+@answers(torch._nested_tensor_from_mask)
+def _pack(*args: Any, **kwargs: Any) -> NoReturn:
+    raise ENCODER_PACKS(location=where())
 
 
 # --- checks

@@ -111,6 +111,13 @@ BACKWARD_NOT_EXPORTED: Final = declare(
     hint="register it as torch.library.custom_op with register_autograd, or call it under torch.no_grad() where no gradient is wanted",
     about="to_torch() of a program whose gradients are not in its graph.",
 )
+ENCODER_PACKS: Final = declare(
+    "encoder-packs",
+    UnsupportedError,
+    "the encoder packs padded rows where its mask lets it, and leaves zeros at padded positions, which depends on the mask's values",
+    hint="make it with nn.TransformerEncoder(..., enable_nested_tensor=False), which computes all positions, or pass no padding mask",
+    about="nn.TransformerEncoder in eval mode without gradients, with src_key_padding_mask: eager computes on nested tensors.",
+)
 OUTPUT_DIRTY: Final = declare(
     "autograd-function-writes",
     UnsupportedError,

@@ -117,7 +117,9 @@ _UNTOUCHED: Final = frozenset({
 
 
 # C functions that take no part in computing: their answers stand elsewhere.
-_ANSWERED_FUNCTIONS: Final = frozenset({"_parse_to"})
+_ANSWERED_FUNCTIONS: Final = frozenset(
+    {"_parse_to", "_nested_tensor_from_mask", "_nested_tensor_from_mask_left_aligned"}
+)
 # C functions whose arguments are the operator's, and not those of the public Python function of the name.
 _PRIVATE: Final = frozenset({"tensordot", "unique_consecutive"})
 

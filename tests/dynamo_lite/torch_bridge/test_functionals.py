@@ -131,27 +131,47 @@ def test_fast_paths_with_masks(forward: Any, name: str) -> None:
         assert_equals_eager(model, program, given(*sizes))
 
 
+class Encoder(nn.TransformerEncoder):
+    """A user's own."""
+
+
+@both_modes
 @pytest.mark.filterwarnings("ignore")
-def test_padding_that_eager_packs() -> None:
-    """As under PyTorch's exporter, an encoder does not pack padded rows (whether it may depends on the mask): they are not zeroed."""
+@pytest.mark.parametrize("options", [{}, {"mask_check": False}], ids=["checked", "unchecked"])
+@pytest.mark.parametrize("cls", [nn.TransformerEncoder, Encoder])
+def test_padding_that_eager_packs_is_refused(cls: Any, options: dict[str, bool], strict: bool) -> None:
+    """Where it is packed eager leaves zeros, and whether it is depends on the mask."""
     layer = nn.TransformerEncoderLayer(8, 2, 16, batch_first=True)
-    model = nn.TransformerEncoder(layer, 2).eval().requires_grad_(False)
+    model = cls(layer, 2, **options).eval().requires_grad_(False)
     x, hidden = torch.randn(2, 5, 8), torch.tensor([[False] * 5, [False] * 3 + [True] * 2])
-    program = export_both(model, (x,), {"src_key_padding_mask": hidden})
-    given = program.module()(x, src_key_padding_mask=hidden, mask=None, is_causal=None)
-    expected = model(x, src_key_padding_mask=hidden)
-    assert torch.allclose(given[~hidden], expected[~hidden], atol=1e-5)
-    assert not expected[hidden].any() and given[hidden].any()
+    assert not model(x, src_key_padding_mask=hidden)[hidden].any()
+    for holder in (model, nn.Sequential(model)[0], module(within, encoder=model)):
+        with pytest.raises(dl.UnsupportedError, match="encoder-packs"):
+            dl.export(holder, (x, None, hidden), strict=strict)
+    causal = torch.triu(torch.ones(5, 5), 1).bool()
+    for args in (
+        (x, None, None, None),
+        (x, causal, None, False),
+        (x, causal, hidden, False),
+    ):  # eager does not pack
+        assert_equals_eager(model, dl.export(model, args, strict=strict), args)
 
 
+def within(self: Any, x: Any, mask: Any, hidden: Any) -> Any:
+    return self.encoder(x, mask, hidden)
+
+
+@both_modes
 @pytest.mark.filterwarnings("ignore")
-def test_packing_that_is_asked_for_is_refused_by_name() -> None:
+def test_padding_under_autograd_is_not_packed(strict: bool) -> None:
     layer = nn.TransformerEncoderLayer(8, 2, 16, batch_first=True)
-    model = nn.TransformerEncoder(layer, 2, mask_check=False).eval().requires_grad_(False)
-    args = torch.randn(2, 5, 8), None, torch.zeros(2, 5, dtype=torch.bool)
-    for strict in (True, False):
-        with pytest.raises(dl.UnsupportedError, match="_nested_tensor_from_mask"):
-            dl.export(model, args, strict=strict)
+    x, hidden = torch.randn(2, 5, 8), torch.tensor([[False] * 5, [False] * 3 + [True] * 2])
+    for model in (
+        nn.TransformerEncoder(layer, 2).eval(),
+        nn.TransformerEncoder(layer, 2, enable_nested_tensor=False).eval().requires_grad_(False),
+    ):
+        program = dl.export(model, (x, None, hidden), strict=strict)
+        assert_equals_eager(model, program, (x, None, hidden, None))
 
 
 # --- operators of sequences and matrices
