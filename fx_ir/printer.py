@@ -14,6 +14,7 @@ from fx_ir.node import Node, nodes_in
 from fx_ir.number_ops import NUMBER_OPS
 from fx_ir.ops.registry import Operator
 from solver.errors import Location
+from solver.expr import in_a_line
 from solver.sym import SymBool, SymFloat, SymInt
 
 if TYPE_CHECKING:
@@ -22,13 +23,17 @@ if TYPE_CHECKING:
 INDENT: Final = "    "
 
 
+def _size(size: int | SymInt) -> str:
+    """Of a symbolic size the expression: ``str`` of the size itself asks for its value and so adds a guard."""
+    return in_a_line(size.expr) if isinstance(size, SymInt) else str(size)
+
+
 def format_value(val: Any) -> str:
     """A value's description: ``f32[s0, 4]``, ``Sym(2*s0 + 1)``; empty for what has none."""
     if isinstance(val, TensorMeta):
-        # repr, because str of a symbolic size asks for its value and so adds a guard.
-        return f"{val.dtype.short}[{', '.join(map(repr, val.shape))}]"
+        return f"{val.dtype.short}[{', '.join(map(_size, val.shape))}]"
     if isinstance(val, (SymInt, SymFloat, SymBool)):
-        return f"Sym({val!r})"
+        return f"Sym({in_a_line(val.expr)})"
     if isinstance(val, bool | int | float):
         return f"Sym({val})"
     return ""
@@ -180,9 +185,13 @@ def _section(title: str, lines: Iterable[object]) -> str:
     return "\n".join([title, *shown, ""]) if shown else ""
 
 
+def _cut(text: str, most: int = 1000) -> str:
+    return text if len(text) <= most else f"{text[:most]} ..."
+
+
 def program_text(program: ExportedProgram) -> str:
     """The whole program: graph, signature, ranges, and what it takes for granted."""
-    conditions = [f"{c.text}  ({c.kind})" for c in program.contract.conditions]
+    conditions = [f"{_cut(c.text)}  ({c.kind})" for c in program.contract.conditions]
     parts = [
         "ExportedProgram:",
         textwrap.indent(module_text(program.graph_module), INDENT),

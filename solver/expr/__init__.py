@@ -37,7 +37,7 @@ from solver.expr.integer import (
     power,
 )
 from solver.expr.interval import Interval, Ranges, decide, interval
-from solver.expr.length import MAX_TEXT, written
+from solver.expr.length import MAX_TEXT, in_a_line, written
 from solver.expr.nodes import (
     FALSE,
     TRUE,
@@ -95,6 +95,7 @@ __all__ = [
     "ge",
     "gt",
     "iff",
+    "in_a_line",
     "int_abs",
     "int_if",
     "int_max",

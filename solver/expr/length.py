@@ -14,6 +14,7 @@ from solver.expr.symbols import children, free_symbols
 from solver.trace_errors import EXPRESSION_TOO_LARGE
 
 MAX_TEXT: Final = 100_000  # characters; what ``solver.parse`` reads back
+MAX_LINE: Final = 500  # characters of one expression in what a person reads
 _Part = Atom | Expr
 _Found = TypeVar("_Found")
 
@@ -51,6 +52,11 @@ def summary(node: Expr) -> str:
     """What stands in place of a text that is too long; the grammar does not read it."""
     names = ", ".join(sorted(free_symbols(node))[:4])
     return f"[... of {names} #{digest(node)}]"
+
+
+def in_a_line(node: Expr) -> str:
+    """The text of an expression among others that a person reads, or a summary where it is longer than anyone does."""
+    return summary(node) if text_length(node) > MAX_LINE else str(node)
 
 
 def written(node: Expr) -> str:

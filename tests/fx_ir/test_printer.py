@@ -16,7 +16,7 @@ from fx_ir.printer import format_call, format_ranges, format_value
 from fx_ir.provenance import Assumption, Effect
 from fx_ir.symbols import detached_env
 from solver.errors import Location
-from solver.expr import int_symbol
+from solver.expr import floordiv, int_symbol
 from solver.parse import parse_bool
 from solver.problem import SymbolDecl
 from tests.fx_ir.programs import call, counter_program, linear_program, problem, size_program, tensor
@@ -138,6 +138,18 @@ def test_values_and_ranges() -> None:
     )
     assert format_value(env.wrap_int(s) > 3) == "Sym(s >= 4)"
     assert format_ranges({"a": (None, 3), "b": (0, None)}) == "{a: VR[-int_oo, 3], b: VR[0, int_oo]}"
+
+
+def test_sizes_longer_than_anyone_reads_are_summed_up() -> None:
+    """Two sizes are written alike only if they are equal."""
+    env = detached_env(problem(s=SymbolDecl(min=0, hint=2)))
+    size = int_symbol("s")
+    shown = []
+    for _ in range(60):
+        size = floordiv(size, 2) + floordiv(size, 3)
+        shown.append(format_value(tensor(env, size)))
+    assert max(map(len, shown)) < 600 and len(set(shown)) == 60
+    assert shown[0] == "f32[s//2 + s//3]"
 
 
 def test_a_graph_prints_a_line_a_node_as_fx_does() -> None:
