@@ -13,6 +13,7 @@ from dynamo_lite.capture import Capture, library_for
 from dynamo_lite.errors import BAD_MISMATCH, NOT_EXPORTED_YET
 from dynamo_lite.live import LiveProgram
 from dynamo_lite.live_conditions import Conditions
+from dynamo_lite.strict.policy.origins import OURS
 from fx_ir.program import ExportedProgram
 from solver.errors import GuardError
 
@@ -58,9 +59,6 @@ def exported(
     return decorate
 
 
-_HOME: Final = "_exported_programs"
-
-
 class _Programs(dict["ExportedForward", "list[LiveProgram]"]):
     """The programs of one module, kept by the module itself, so that they go with it. Copies of the module begin anew."""
 
@@ -76,7 +74,7 @@ class _Programs(dict["ExportedForward", "list[LiveProgram]"]):
 
 def _programs_of(module: Any) -> _Programs:
     namespace: dict[str, Any] = vars(module)
-    held: _Programs = namespace.setdefault(_HOME, _Programs())
+    held: _Programs = namespace.setdefault(OURS, _Programs())
     return held
 
 
@@ -119,7 +117,7 @@ class ExportedForward:
         return BoundForward(self, module)(*args, **kwargs)
 
     def _kept(self, module: Any) -> list[LiveProgram]:
-        held = vars(module).get(_HOME)
+        held = vars(module).get(OURS)
         return held.get(self, []) if held is not None else []
 
     def exported_program(self, module: Any) -> ExportedProgram:

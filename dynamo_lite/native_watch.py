@@ -21,6 +21,7 @@ import numpy as np
 
 from dynamo_lite import dispatch, places
 from dynamo_lite.strict.policy import impure
+from dynamo_lite.strict.policy.origins import LISTING
 from dynamo_lite.trace.tracer import Tracer
 from fx_ir.provenance import Assumption, Effect, EffectKind
 from solver.errors import Location
@@ -38,6 +39,10 @@ class Watch:
         self.effects: dict[tuple[str, Location | None], Effect] = {}
         self.assumptions: dict[str, Assumption] = {}
         self.writes: dict[tuple[int, str], Location | None] = {}
+        self.listed: set[int] = set()  # dicts of which all keys were told
+        self.looked_up: set[tuple[int, str]] = (
+            set()
+        )  # by __getattr__, which C calls where it finds nothing itself
         self._tracer = tracer
 
     def note(self, kind: EffectKind, what: str, became: Any) -> None:
@@ -62,10 +67,15 @@ class Watch:
                 values = frame.f_locals
                 target, name, _ = (values[each] for each in code.co_varnames[:3])
                 self.writes[id(target), name] = places.native_location()
+            elif code.co_name == "__getattr__" and code.co_argcount == 2:
+                target, name = (frame.f_locals[each] for each in code.co_varnames[:2])
+                self.looked_up.add((id(target), name))
             elif code.co_name in _READS and code.co_qualname.startswith("_Environ."):
                 self._environment(frame)
 
     def _c_call(self, frame: FrameType, fn: BuiltinFunctionType) -> None:
+        if fn.__name__ in LISTING:
+            self.listed.add(id(fn.__self__))
         file = frame.f_code.co_filename
         if fn is id:
             if not places.is_library_file(file):

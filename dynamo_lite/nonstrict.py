@@ -237,12 +237,35 @@ def _run(tracer: Tracer, module: Any, forward: Callable[..., Any], call: Callabl
     if swallowed is not None:
         raise swallowed
     tracer.given.check(location_of(forward))
+    _assume_looks(tracer, origins, module, seen)
     known = {f"self.{name}" for name, _, _ in tracer.library.named_buffers(module)}  # as restored
     with dispatch.recording(tracer), fake_context.activate(tracer):
         effects = _effects(tracer, changed, known, _write_places(tracer, module, seen))
     effects += [*seen.effects.values(), *tracer.given.effects(location_of(forward))]
     assumptions = [*seen.assumptions.values(), *origins.assumptions()]
     return Run(leaves, spec, buffers, effects, assumptions, LiveCheck(origins, module))
+
+
+def _assume_looks(tracer: Tracer, origins: Origins, module: Any, seen: Watch) -> None:
+    """What was asked of a module that it does not have: another branch runs once it has. So it is where all was listed."""
+    modules = {id(child): child for _, child in tracer.library.named_modules(module)}
+    for key, name in seen.looked_up:
+        child = modules.get(key)
+        origin = origins.of(child)
+        if child is not None and origin is not None and not _has(vars(child), name):
+            origins.absent(origin, name)
+    for child in modules.values():
+        for registry in ("__dict__", "_parameters", "_buffers"):
+            held = vars(child) if registry == "__dict__" else vars(child).get(registry)
+            origin = origins.of(child)
+            if origin is not None and held is not None and id(held) in seen.listed:
+                origins.place(held, origin, "attr", registry)
+                origins.listed(held)
+
+
+def _has(state: dict[str, Any], name: str) -> bool:
+    registries = (state, *[state.get(each, {}) for each in ("_parameters", "_buffers", "_modules")])
+    return any(name in registry for registry in registries)
 
 
 def _module_stack(calls: ModuleCalls, paths: dict[int, tuple[str, str]]) -> tuple[tuple[str, str], ...]:

@@ -56,13 +56,20 @@ def get_attr(frame: Frame, obj: Any, name: str) -> Frame | None:
     if plan is None:
         plan = info.plans[name] = _plan(frame, kind, name)
     if plan is NATIVE_PLAN:
-        value = getattr(obj, name)
+        try:
+            value = getattr(obj, name)
+        except AttributeError:
+            if frame.policy is not None:
+                frame.policy.missing_attr(obj, name)
+            raise
         frame.stack.append(value if frame.policy is None else frame.policy.load_attr(obj, name, value))
         return None
     try:
         following = plan[0](frame, obj, name, plan[1])
     except AttributeError as error:
         explain(error, (obj, name))
+        if frame.policy is not None:
+            frame.policy.missing_attr(obj, name)
         raise
     if following is None:
         if frame.policy is not None:

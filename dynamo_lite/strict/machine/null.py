@@ -42,6 +42,9 @@ class NullPolicy:
     def load_attr(self, obj: Any, name: str, value: Any) -> Any:
         return value
 
+    def missing_attr(self, obj: Any, name: str) -> None:
+        pass
+
     def load_item(self, container: Any, key: Any, value: Any) -> Any:
         return value
 

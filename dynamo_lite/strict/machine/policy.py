@@ -52,6 +52,9 @@ class Policy(Protocol):
     def load_attr(self, obj: Any, name: str, value: Any) -> Any:
         """An attribute was read."""
 
+    def missing_attr(self, obj: Any, name: str) -> None:
+        """An attribute was asked for that is not there."""
+
     def load_item(self, container: Any, key: Any, value: Any) -> Any:
         """An item was read by ``container[key]``."""
 

@@ -171,6 +171,8 @@ def unwind(frame: Frame, error: BaseException, again: bool = False, at: int | No
                 LEAVE[0](current)
         if isinstance(error, AttributeError) and hasattr(current, "asked"):
             explain(error, current.asked)
+            if current.policy is not None:
+                current.policy.missing_attr(*current.asked)
         again = False
         below = current.back
         if code is not None and code.suspendable:

@@ -14,6 +14,8 @@ from contextvars import ContextVar
 from types import MappingProxyType
 from typing import Any, Final
 
+import numpy as np
+
 from dynamo_lite.strict.machine.slots import MISSING, mro_of
 
 PLAIN: Final = frozenset({int, float, complex, bool, str, bytes, type(None)})
@@ -29,6 +31,12 @@ def _raw(value: Any) -> Iterable[Any]:
     return view.format, view.tobytes()
 
 
+def _numbers(value: Any) -> Iterable[Any]:
+    """What an array of NumPy's is and holds; objects in it by identity."""
+    held = tuple(value.flat) if value.dtype.hasobject else value.tobytes()
+    return value.dtype.str, value.shape, value.strides, held
+
+
 _READERS: Final[dict[type, Callable[[Any], Iterable[Any]]]] = {
     list: list.__iter__,
     tuple: tuple.__iter__,
@@ -39,6 +47,8 @@ _READERS: Final[dict[type, Callable[[Any], Iterable[Any]]]] = {
     deque: deque.__iter__,
     bytearray: _raw,
     array.array: _raw,
+    np.ndarray: _numbers,
+    np.generic: _numbers,
     **dict.fromkeys((type({}.keys()), type({}.values()), type({}.items())), iter),
     MappingProxyType: lambda value: contents(gc.get_referents(value)[0]),
     ContextVar: lambda value: (value.get(MISSING),),

@@ -12,8 +12,9 @@ from keyword import iskeyword
 from typing import Any, Final
 
 from dynamo_lite.strict.policy.contents import is_changed
-from dynamo_lite.strict.policy.origins import Origin, Origins, Read, StepKind
+from dynamo_lite.strict.policy.origins import OURS, Origin, Origins, Read, StepKind
 
+_MISSING: Final = object()
 _TROUBLE: Final = (AttributeError, KeyError, IndexError, ValueError, TypeError)
 
 
@@ -78,18 +79,25 @@ class _Writer:
         self.values[name] = value
         return name
 
-    def differs(self, read: Read, owner: str, found: str) -> str:
+    def differs(self, read: Read, owner: str, found: str = "") -> str:
         """An expression that is true where the read gives something else now; empty where nothing can be said."""
         value = read.value
         if read.meaning == "contents":
             self.values["is_changed"] = is_changed
             return f"is_changed({owner}, {self.constant(value)})"
+        if read.meaning == "absence":
+            self.values["missing"] = _MISSING
+            return f"getattr({owner}, {read.step!r}, missing) is not missing"
         if read.meaning == "length":
             return f"len({owner}) != {value}"
         if read.meaning == "type":
             return f"type({owner}) is not {self.constant(value)}"
         if read.meaning == "keys":
-            return f"(*{owner},) != {self.constant(value)}"
+            found = f"(*{owner},)"
+            if read.origin.step == "__dict__":
+                self.values["other"] = OURS.__ne__
+                found = f"(*filter(other, {owner}),)"
+            return f"{found} != {self.constant(value)}"
         if value is None or type(value) is bool or read.meaning == "identity":
             return f"{found} is not {self.constant(value)}"
         if type(value) is float and value != value:
@@ -164,15 +172,29 @@ class _Bound(_Writer):
                 return f"{own}[{step!r}]"
         return self.step(name, kind, step)
 
+    def has(self, owner: Origin, name: str) -> str:
+        """The expression that is true where an owner has an attribute; of a module, whose own way of looking is slow, by its parts."""
+        found = self.owner(owner)
+        parts = vars(self.object_of(owner)) if hasattr(self.object_of(owner), "_parameters") else None
+        if parts is None:
+            return self.differs(Read(owner, "attr", name, None, "absence", None), found)
+        held = (parts, *[parts.get(registry, {}) for registry in ("_parameters", "_buffers", "_modules")])
+        tests = [f"hasattr({self.constant(type(self.object_of(owner)))}, {name!r})"]
+        tests += [f"{name!r} in {self.constant(part)}" for part in held]
+        return " or ".join(tests)
+
     def compile(self) -> Callable[[], bool]:
         for read in self.origins.reads():
             owner = self.owner(read.origin)
             if type(self.object_of(read.origin)) is tuple:
                 continue
-            if read.meaning == "keys":  # each of them is looked up anyway
+            if read.meaning == "keys" and read.origin.step == "_modules":  # each of them is looked up anyway
                 self.lines.append(f"if len({owner}) != {len(read.value)}: return False")
                 continue
-            special = read.meaning in ("length", "type", "contents")
+            if read.meaning == "absence":
+                self.lines.append(f"if {self.has(read.origin, read.step)}: return False")
+                continue
+            special = read.meaning in ("length", "type", "contents", "keys")
             found = "" if special else self.read(read.origin, read.kind, read.step)
             test = self.differs(read, owner, found)
             if test:

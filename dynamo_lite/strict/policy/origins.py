@@ -12,12 +12,19 @@ from functools import partial
 from types import BuiltinFunctionType, FunctionType, MethodType, MethodWrapperType, ModuleType
 from typing import Any, Final, Literal
 
+import numpy as np
+
+from dynamo_lite.strict.machine.slots import MISSING, lookup
 from dynamo_lite.strict.policy.contents import PLAIN, contents, is_container
 from fx_ir.provenance import Assumption, AssumptionKind
 from solver.errors import Location
 
 StepKind = Literal["attr", "item", "cell"]
 Meaning = AssumptionKind | Literal["contents"]
+OURS: Final = "_exported_programs"
+"""The attribute of a module that the decorator adds."""
+LISTING: Final = frozenset({"items", "keys", "values", "copy"})
+"""Methods of a registry that tell all of its keys."""
 _REGISTRIES: Final = ("_modules", "_parameters", "_buffers", "__dict__")
 _BY_IDENTITY: Final = (FunctionType, BuiltinFunctionType, type)
 LIMIT: Final = 1000  # items of a container whose origins are kept
@@ -71,6 +78,8 @@ class Read:
     location: Location | None
 
     def path(self) -> str:
+        if self.meaning in ("contents", "keys", "length"):
+            return self.origin.path()
         return Origin(None, self.origin, self.kind, self.step).path()
 
 
@@ -196,9 +205,15 @@ class Origins:
         """The object's class is what it is."""
         self._record(origin, "attr", "__class__", type(origin.value), "type")
 
+    def listed(self, registry: Any) -> None:
+        """All of a registry was read: it goes on to have the keys that it has."""
+        origin = self._known.get(id(registry))
+        if origin is not None and origin.step in _REGISTRIES:
+            self.assume_keys(origin)
+
     def assume_keys(self, origin: Origin) -> None:
         """A dict has the keys that it has, in this order."""
-        self._record(origin, "attr", "keys", tuple(origin.value), "keys")
+        self._record(origin, "attr", "keys", tuple(filter(OURS.__ne__, origin.value)), "keys")
 
     def _container(self, made: Origin, kind: StepKind, step: Any, value: Any, origin: Origin) -> None:
         if made.step == "__dict__" and "_modules" not in value:
@@ -230,6 +245,12 @@ class Origins:
         """A container holds what it holds: C may read it whole, where nobody sees what is read."""
         self._record(container, "attr", "__contents__", contents(container.value), "contents")
 
+    def absent(self, origin: Origin, name: str) -> None:
+        """An object has no attribute of this name: another branch runs once it has."""
+        cls = type(origin.value)
+        if cls is not ModuleType and not issubclass(cls, type) and lookup(cls, name) is MISSING:
+            self._record(origin, "attr", name, None, "absence")
+
     def _record(self, origin: Origin, kind: StepKind, step: Any, value: Any, meaning: Meaning) -> None:
         # a key of the program's own is told by its identity: its hash would be code of the program
         key = (id(origin.value), kind, step if type(step) in PLAIN else _ByIdentity(step))
@@ -249,7 +270,11 @@ class Origins:
             if read.meaning == "keys" and read.origin.parent is not None:
                 path = f"{read.origin.parent.path()}.{read.origin.step}"
                 expected = list(expected)
-            if read.meaning == "contents":
+            if read.meaning == "contents" and isinstance(read.origin.value, (np.ndarray, np.generic)):
+                found.append(
+                    Assumption(read.origin.path(), repr(read.origin.value), "metadata", read.location)
+                )
+            elif read.meaning == "contents":
                 found.append(Assumption(read.origin.path(), len(expected), "length", read.location))
             else:
                 found.append(Assumption(path, expected, read.meaning, read.location))

@@ -53,6 +53,9 @@ class RehearsalPolicy:
     def load_attr(self, obj: Any, name: str, value: Any) -> Any:
         return self._checked(self.inner.load_attr(obj, name, value))
 
+    def missing_attr(self, obj: Any, name: str) -> None:
+        self.inner.missing_attr(obj, name)
+
     def load_item(self, container: Any, key: Any, value: Any) -> Any:
         return self._checked(self.inner.load_item(container, key, value))
 

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from array import array
+from collections import deque
 from collections.abc import Callable, Iterable
 from types import CodeType, FunctionType, ModuleType
 from typing import Any, Final
+
+import numpy as np
 
 from dynamo_lite.library import TensorLibrary
 from dynamo_lite.strict.policy.contents import PLAIN
 from dynamo_lite.strict.policy.origins import Origin, Origins
 
-_CONTAINERS: Final = frozenset({tuple, list, dict, set, frozenset})
+_CONTAINERS: Final = (tuple, list, dict, set, frozenset, deque, bytearray, array, np.ndarray, np.generic)
 _DEPTH: Final = 2  # how far objects held by objects are followed
 
 
@@ -52,31 +56,45 @@ def assume_visible(
     For a front end that does not see the reads themselves: what is assumed may be more than what was read.
     """
     names: set[str] = {"training"}
+    asked: set[str] = set()
+    whole = False  # whether namespaces are read as a whole
     for function in functions:
         mentioned = list(_names_in(function.__code__))
         names.update(mentioned)
+        asked.update(_asked_in(function.__code__))
+        whole = whole or not {"__dict__", "vars"}.isdisjoint(mentioned)
         _assume_globals(origins, function, mentioned)
         for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
             try:
                 value = cell.cell_contents
             except ValueError:
                 continue
-            if type(value) in PLAIN or type(value) in _CONTAINERS:
+            if type(value) in PLAIN or isinstance(value, _CONTAINERS):
                 origins.read_from(origins.root(f"closure {name}", cell), "cell", name, value)
     for _, child in library.named_modules(module):
-        _assume_attributes(origins, child, names, _DEPTH)
+        _assume_attributes(origins, child, names | asked, asked, _DEPTH)
+        owner = origins.of(child)
+        if whole and owner is not None:
+            origins.assume_keys(origins.place(vars(child), owner, "attr", "__dict__"))
 
 
-def _assume_attributes(origins: Origins, owner: Any, names: set[str], depth: int) -> None:
-    """Attributes of an object that are mentioned: plain values, containers of them, and the same of objects they hold."""
+def _assume_attributes(origins: Origins, owner: Any, names: set[str], asked: set[str], depth: int) -> None:
+    """Attributes of an object that are mentioned: plain values, containers of them, and the same of objects they hold.
+
+    An object that a module holds goes on to lack what it lacks of the names that are ``asked`` for.
+    """
     state = object.__getattribute__(owner, "__dict__")
+    origin = origins.of(owner)
+    if origin is not None and depth < _DEPTH:
+        for name in asked.difference(state):
+            origins.absent(origin, name)
     for name in names.intersection(state):
         value = state[name]
-        if type(value) in PLAIN or type(value) in _CONTAINERS:
+        if type(value) in PLAIN or isinstance(value, _CONTAINERS):
             origins.read(owner, "attr", name, value)
         elif depth and _is_simple_object(value) and not origins.is_outside(value):
             origins.read(owner, "attr", name, value)
-            _assume_attributes(origins, value, names, depth - 1)
+            _assume_attributes(origins, value, names, asked, depth - 1)
 
 
 def _is_simple_object(value: Any) -> bool:
@@ -93,7 +111,7 @@ def _assume_globals(origins: Origins, function: FunctionType, names: Iterable[st
     namespace = function.__globals__
     for name in names:
         value = namespace.get(name)
-        if value is not None and (type(value) in PLAIN or type(value) in _CONTAINERS):
+        if value is not None and (type(value) in PLAIN or isinstance(value, _CONTAINERS)):
             origins.read_from(globals_root(origins, namespace), "item", name, value)
 
 
@@ -103,6 +121,17 @@ def globals_root(origins: Origins, namespace: dict[str, Any]) -> Origin:
     if found is None:
         found = origins.root(f"global {namespace.get('__file__', '') or ''}:", namespace)
     return found
+
+
+def _asked_in(code: CodeType) -> Iterable[str]:
+    """Names of attributes that a function may only ask about: by ``hasattr`` and ``getattr``, or catching AttributeError."""
+    if "AttributeError" in code.co_names:
+        yield from code.co_names
+    if "getattr" in code.co_names or "hasattr" in code.co_names:
+        yield from (const for const in code.co_consts if isinstance(const, str) and const.isidentifier())
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _asked_in(constant)
 
 
 def _names_in(code: CodeType) -> Iterable[str]:

@@ -51,6 +51,7 @@ QUIET: Final[frozenset[type]] = frozenset(
 # --- library code that C may call unrehearsed, and weak-reference callbacks that may be made: file → why that is sound
 
 TRUSTED: Final[dict[str, str]] = {
+    "/contextlib.py": "blocks of our own functions, beneath a call of C code",
     "/torch/nn/parameter.py": "`isinstance` of a tensor: asks for its class and a mark, which a fake answers as its tensor",
 }
 WEAK_TABLES: Final[dict[str, str]] = {

@@ -33,7 +33,7 @@ from dynamo_lite.strict.machine.slots import MISSING, lookup, mro_of
 from dynamo_lite.strict.mutators import changed_by_numpy, mutated
 from dynamo_lite.strict.policy import impure, modules, tables
 from dynamo_lite.strict.policy.errors import CALL_REFUSED, FINALIZER, ITERATOR_OUTSIDE, WEAK_FRESH
-from dynamo_lite.strict.policy.origins import Origin, Origins, StepKind
+from dynamo_lite.strict.policy.origins import LISTING, Origin, Origins, StepKind
 from dynamo_lite.strict.policy.roots import globals_root
 from dynamo_lite.strict.policy.watch import Watch
 from dynamo_lite.strict.transaction import Transaction
@@ -219,6 +219,8 @@ class TracePolicy(NullPolicy):
             if kind is BuiltinFunctionType and impure.name_of(fn) in tables.SKIPPED:
                 self.transaction.note("output", impure.name_of(fn), "dropped")
                 return None
+            if kind is BuiltinFunctionType and fn.__name__ in LISTING:
+                self.origins.listed(fn.__self__)
             for array in changed_by_numpy(fn, args, kwargs):
                 self.transaction.write("content", array, None)
         symbolic = tables.SYMBOLIC.get(fn) if kind is BuiltinFunctionType or kind is type else None
@@ -370,7 +372,14 @@ class TracePolicy(NullPolicy):
         origin = self.origins.of(obj)
         if origin is not None and self.transaction.entry(obj, "attr", name) is None:
             self._read(origin, "attr", name, value)
+            if name == "__dict__" and _of_user(peek()):
+                self.origins.listed(value)
         return value
+
+    def missing_attr(self, obj: Any, name: str) -> None:
+        origin = self.origins.of(obj)
+        if origin is not None and self.transaction.entry(obj, "attr", name) is None:
+            self.origins.absent(origin, name)
 
     def load_item(self, container: Any, key: Any, value: Any) -> Any:
         if container is os.environ:
@@ -395,6 +404,12 @@ class TracePolicy(NullPolicy):
 
     def made(self, value: Any) -> None:
         self.transaction.made(value)
+
+
+def _of_user(machine: Any) -> bool:
+    """Whether the line that runs now is the user's own."""
+    code = None if machine is None or machine.frame is None else machine.frame.code
+    return code is not None and not places.is_library_file(code.code.co_filename)
 
 
 def _is_native_iterator(cls: type) -> bool:
