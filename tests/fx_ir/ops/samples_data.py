@@ -11,7 +11,7 @@ f16, f32, f64, i64 = (by_name(name) for name in ("float16", "float32", "float64"
 HALF = 4e-3
 
 
-def reductions() -> list[Sample]:
+def sums() -> list[Sample]:
     found: list[Sample] = []
     for name, dims in (("sum", "sum.dim_IntList"), ("mean", "mean.dim")):
         found += [
@@ -19,13 +19,9 @@ def reductions() -> list[Sample]:
             sample(name, F()),
             sample(name, T((3, 4), "float16"), _tolerance=HALF),
             sample(name, L(3, 4), dtype=f32),
-        ]
-        found += [
             sample(dims, F(2, 3, 4), [1]),
             sample(dims, F(2, 3, 4), [0, -1], True),
             sample(dims, F(2, 3, 4, layout="t"), [1]),
-        ]
-        found += [
             sample(dims, F(2, 3, 4), None),
             sample(dims, F(2, 3, 4), [], False),
             sample(dims, F(2, 3), [-1], dtype=f64),
@@ -44,21 +40,22 @@ def reductions() -> list[Sample]:
         sample("prod", L(3, 4)),
         sample("prod.dim_int", F(3, 4), 1),
         sample("prod.dim_int", L(3, 4), 0, True),
-    ]
-    found += [
         sample("logsumexp", F(3, 4), [1]),
         sample("logsumexp", F(2, 3, 4), [0, 2], True),
         sample("logsumexp", L(3, 4), [0]),
         sample("trace", F(3, 4)),
     ]
+    return found
+
+
+def extremes() -> list[Sample]:
+    found: list[Sample] = []
     for name in ("all", "any"):
         found += [
             sample(name, B(3, 4)),
             sample(f"{name}.dim", F(3, 4), 1),
             sample(f"{name}.dim", B(3, 4), 0, True),
             sample(name, T((3,), "uint8")),
-        ]
-        found += [
             sample(f"{name}.dims", B(2, 3, 4), [0, 1]),
             sample(f"{name}.dims", B(2, 3), None),
             sample(name, B(0)),
@@ -73,42 +70,35 @@ def reductions() -> list[Sample]:
             sample(name, F(3, 4)),
             sample(f"{name}.dim", F(3, 4), 1),
             sample(f"{name}.dim", T((5, 6), values="ties"), 0, True),
-        ]
-        found += [
             sample(f"{name}.dim", T((4, 6), values="special"), 1),
             sample(f"{name}.dim", F(2, 3, 4, layout="t"), -1),
             sample(f"{name}.dim", F(), 0),
-        ]
-        found += [
             sample(f"{name}.other", F(3, 4), F(4)),
             sample(f"a{name}", F(3, 4), [0]),
             sample(f"a{name}", F(3, 4)),
             sample(f"a{name}", L(2, 3, 4), [0, 2], True),
-        ]
-        found += [
             sample(f"arg{name}", F(3, 4)),
             sample(f"arg{name}", F(3, 4), 1),
             sample(f"arg{name}", T((5, 6), values="ties"), 0, True),
-        ]
-        found += [
             sample(f"arg{name}", T((4, 6), values="special"), 1),
             sample(name, B(3, 4)),
             sample(name, L(3, 4)),
             sample(f"arg{name}", F()),
         ]
     found += [sample("aminmax", F(3, 4)), sample("aminmax", F(3, 4), dim=1, keepdim=True)]
+    return found
+
+
+def spreads_and_norms() -> list[Sample]:
+    found: list[Sample] = []
     for name in ("var", "std", "var_mean", "std_mean"):
         found += [
             sample(name, F(3, 4)),
             sample(name, F(3, 4), False),
             sample(f"{name}.dim", F(3, 4), [1]),
             sample(f"{name}.dim", F(3, 4), None, False, True),
-        ]
-        found += [
             sample(f"{name}.correction", F(3, 4), [0]),
             sample(f"{name}.correction", F(3, 4), [0, 1], correction=0, keepdim=True),
-        ]
-        found += [
             sample(f"{name}.correction", F(3, 1), [1]),
             sample(f"{name}.correction", F(3, 4), None, correction=2),
         ]
@@ -118,18 +108,12 @@ def reductions() -> list[Sample]:
         sample("linalg_vector_norm", F(3, 4)),
         sample("linalg_vector_norm", F(3, 4), 2, None, True, dtype=f64),
         sample("norm.Scalar", F(3, 4)),
-    ]
-    found += [
         sample("norm.ScalarOpt_dim", F(3, 4), 2, [1]),
         sample("norm.ScalarOpt_dim", F(3, 4), None, [0], True),
         sample("norm.ScalarOpt_dtype", F(3, 4), 2, dtype=f64),
-    ]
-    found += [
         sample("norm.ScalarOpt_dim_dtype", F(3, 4), 2, [1], False, dtype=f64),
         sample("linalg_norm", F(3, 4)),
         sample("linalg_norm", F(3, 4), 2, [1]),
-    ]
-    found += [
         sample("linalg_norm.ord_str", F(3, 4), "fro"),
         sample("median", F(3, 4)),
         sample("median.dim", F(3, 4), 1),
@@ -226,4 +210,4 @@ def order() -> list[Sample]:
 
 
 def samples() -> list[Sample]:
-    return [*reductions(), *products(), *indexing(), *sorting(), *order()]
+    return [*sums(), *extremes(), *spreads_and_norms(), *products(), *indexing(), *sorting(), *order()]
