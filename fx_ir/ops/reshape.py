@@ -263,79 +263,32 @@ def _as(fake: Any) -> Any:
     return lambda self, other: fake(self, other.shape)
 
 
+_VIEW: Any = {"view": SHAPE_RULE}
+_MAYBE: Any = {"view": SHAPE_RULE, "maybe_view": _reshape_views}
+_STRETCHED: Any = {"view": ViewRule(scatter_expanded)}
+# schema without the result: fake rule, kernel, relation to the base
+_SHAPED: dict[str, tuple[Any, Any, Any]] = {
+    "view(Tensor(a) self, SymInt[] size)": (fake_view, reshape, _VIEW),
+    "view_as(Tensor(a) self, Tensor other)": (_as(fake_view), _as(reshape), _VIEW),
+    "reshape(Tensor(a) self, SymInt[] shape)": (fake_reshape, reshape, _MAYBE),
+    "reshape_as(Tensor(a) self, Tensor other)": (_as(fake_reshape), _as(reshape), _MAYBE),
+    "flatten.using_ints(Tensor(a) self, int start_dim=0, int end_dim=-1)": (fake_flatten, flatten, _MAYBE),
+    "ravel(Tensor(a) self)": (fake_flatten, flatten, _MAYBE),
+    "unflatten.int(Tensor(a) self, int dim, SymInt[] sizes)": (fake_unflatten, unflatten, _VIEW),
+    "unsqueeze(Tensor(a) self, int dim)": (fake_unsqueeze, unsqueeze, _VIEW),
+    "squeeze(Tensor(a) self)": (fake_squeeze, squeeze, _VIEW),
+    "squeeze.dim(Tensor(a) self, int dim)": (fake_squeeze_dim, squeeze_dims, _VIEW),
+    "squeeze.dims(Tensor(a) self, int[] dim)": (fake_squeeze_dims, squeeze_dims, _VIEW),
+    "expand(Tensor(a) self, SymInt[] size, *, bool implicit=False)": (fake_expand, expand, _STRETCHED),
+    "expand_as(Tensor(a) self, Tensor other)": (_as(fake_expand), _as(expand), _STRETCHED),
+    "broadcast_to(Tensor(a) self, SymInt[] size)": (fake_expand, expand, _STRETCHED),
+}
+
+
 def _declare() -> None:
-    view: Any = {"view": SHAPE_RULE}
-    maybe: Any = {"view": SHAPE_RULE, "maybe_view": _reshape_views}
-    register("aten::view(Tensor(a) self, SymInt[] size) -> Tensor(a)", fake=fake_view, kernel=reshape, **view)
-    register(
-        "aten::view_as(Tensor(a) self, Tensor other) -> Tensor(a)",
-        fake=_as(fake_view),
-        kernel=_as(reshape),
-        **view,
-    )
-    register(
-        "aten::reshape(Tensor(a) self, SymInt[] shape) -> Tensor(a)",
-        fake=fake_reshape,
-        kernel=reshape,
-        **maybe,
-    )
-    register(
-        "aten::reshape_as(Tensor(a) self, Tensor other) -> Tensor(a)",
-        fake=_as(fake_reshape),
-        kernel=_as(reshape),
-        **maybe,
-    )
-    register(
-        "aten::flatten.using_ints(Tensor(a) self, int start_dim=0, int end_dim=-1) -> Tensor(a)",
-        fake=fake_flatten,
-        kernel=flatten,
-        **maybe,
-    )
-    register("aten::ravel(Tensor(a) self) -> Tensor(a)", fake=fake_flatten, kernel=flatten, **maybe)
-    register(
-        "aten::unflatten.int(Tensor(a) self, int dim, SymInt[] sizes) -> Tensor(a)",
-        fake=fake_unflatten,
-        kernel=unflatten,
-        **view,
-    )
-    register(
-        "aten::_unsafe_view(Tensor self, SymInt[] size) -> Tensor", fake=fake_view, kernel=reshape
-    )  # fmt: skip
-    register(
-        "aten::unsqueeze(Tensor(a) self, int dim) -> Tensor(a)", fake=fake_unsqueeze, kernel=unsqueeze, **view
-    )
-    register("aten::squeeze(Tensor(a) self) -> Tensor(a)", fake=fake_squeeze, kernel=squeeze, **view)
-    register(
-        "aten::squeeze.dim(Tensor(a) self, int dim) -> Tensor(a)",
-        fake=fake_squeeze_dim,
-        kernel=squeeze_dims,
-        **view,
-    )
-    register(
-        "aten::squeeze.dims(Tensor(a) self, int[] dim) -> Tensor(a)",
-        fake=fake_squeeze_dims,
-        kernel=squeeze_dims,
-        **view,
-    )
-    stretched: Any = {"view": ViewRule(scatter_expanded)}
-    register(
-        "aten::expand(Tensor(a) self, SymInt[] size, *, bool implicit=False) -> Tensor(a)",
-        fake=fake_expand,
-        kernel=expand,
-        **stretched,
-    )
-    register(
-        "aten::expand_as(Tensor(a) self, Tensor other) -> Tensor(a)",
-        fake=_as(fake_expand),
-        kernel=_as(expand),
-        **stretched,
-    )
-    register(
-        "aten::broadcast_to(Tensor(a) self, SymInt[] size) -> Tensor(a)",
-        fake=fake_expand,
-        kernel=expand,
-        **stretched,
-    )
+    for schema, (fake, kernel, relation) in _SHAPED.items():
+        register(f"aten::{schema} -> Tensor(a)", fake=fake, kernel=kernel, **relation)
+    register("aten::_unsafe_view(Tensor self, SymInt[] size) -> Tensor", fake=fake_view, kernel=reshape)
 
 
 _declare()
