@@ -3,8 +3,8 @@
     python benchmarks/export_torch.py [--models bert,llama] [--settings strict-dynamic,…] [--peer] [--json FILE] [--guards]
 
 For each model and setting: whether it exports, whether the program equals eager at the example and at other sizes (bit for bit, under
-one seed), the time (warm: median of three after a first run; the first run beside it), and the guards. ``--peer`` times
-``torch.export.export`` in the same setting and prints the ratio; with ``--guards`` it also says of each of our guards whether
+one seed), the processor time (warm: median of three after a first run; the first run beside it), and the guards. ``--peer`` times
+``torch.export.export`` in the same setting, a run of theirs after each of ours, and prints the ratio; with ``--guards`` it also says of each of our guards whether
 PyTorch's imply it, and what eager does where they do not. ``benchmarks/torch_memory.py`` measures memory.
 """
 
@@ -181,15 +181,11 @@ def raises_too(program: Any, bound: Any, error: Exception) -> str:
     return f"runs where eager raises {type(error).__name__}: {str(error)[:100]}"
 
 
-def timed(call: Callable[[], Any], times: int) -> tuple[Any, float, float]:
-    """The last result, the first run's milliseconds and the median of the others'."""
-    spans = []
-    result = None
-    for _ in range(times + 1):
-        begin = time.perf_counter()
-        result = call()
-        spans.append((time.perf_counter() - begin) * 1000)
-    return result, spans[0], statistics.median(spans[1:]) if times else math.nan
+def timed(call: Callable[[], Any]) -> tuple[Any, float]:
+    """The result, and the milliseconds of processor time that it took (which other processes disturb least)."""
+    begin = time.process_time()
+    result = call()
+    return result, (time.process_time() - begin) * 1000
 
 
 def attempt(name: str, setting: str, peer: bool, repeat: int, debug: bool, guards: bool = False) -> Outcome:
@@ -198,20 +194,19 @@ def attempt(name: str, setting: str, peer: bool, repeat: int, debug: bool, guard
     mode, shapes = setting.split("-")
     torch.manual_seed(0)
     model, args, kwargs, spec = zoo.REG[name]()
-    given = program = None
+    given = program = known = None
     if shapes == "dynamic":
         given = dynamic_shapes(spec, args, kwargs, dl.Dim.DYNAMIC)
-    try:
-        program, outcome.cold_ms, outcome.warm_ms = timed(
-            lambda: dl.export(
-                model,
-                copy.deepcopy(args),
-                copy.deepcopy(kwargs),
-                dynamic_shapes=given,
-                strict=mode == "strict",
-            ),
-            repeat,
+    theirs = peer_call(model, args, kwargs, spec, mode == "strict", shapes == "dynamic") if peer else None
+
+    def ours() -> Any:
+        return dl.export(
+            model, copy.deepcopy(args), copy.deepcopy(kwargs), dynamic_shapes=given, strict=mode == "strict"
         )
+
+    try:
+        program, outcome.cold_ms = timed(ours)
+        known = in_turn(outcome, ours, theirs, repeat)
         outcome.exports = True
         outcome.nodes = len(list(program.graph.nodes))
         outcome.guards = [f"{guard.expr}  at {guard.location}" for guard in program.guards]
@@ -223,8 +218,8 @@ def attempt(name: str, setting: str, peer: bool, repeat: int, debug: bool, guard
         outcome.error = f"{type(error).__name__}: {error}"
         if debug:
             traceback.print_exc()
-    if peer:
-        time_peer(outcome, program, model, args, kwargs, spec, mode == "strict", shapes == "dynamic", guards)
+    if guards and program is not None and program.guards and known is not None:
+        outcome.guards = guards_beside(program, known, model, args, kwargs)
     return outcome
 
 
@@ -238,40 +233,51 @@ def checked(model: Any, program: Any, name: str, size: tuple[int, int] | None) -
         return f"{type(error).__name__}: {str(error)[:200]}"
 
 
-def time_peer(
-    outcome: Outcome,
-    program: Any,
-    model: Any,
-    args: Any,
-    kwargs: Any,
-    spec: Any,
-    strict: bool,
-    dynamic: bool,
-    guards: bool,
-) -> None:
-    """``torch.export.export`` in the same setting: the second of two runs; then our guards beside PyTorch's."""
+def in_turn(outcome: Outcome, ours: Callable[[], Any], theirs: Callable[[], Any] | None, repeat: int) -> Any:
+    """Enters the medians of ``repeat`` runs each, ours and theirs in turn; the peer's program, if it makes one."""
+    spans: list[float] = []
+    peers: list[float] = []
+    known = None
+    for turn in range(repeat + (theirs is not None)):
+        if turn or theirs is None:
+            spans.append(timed(ours)[1])
+        if theirs is not None and not outcome.peer_error:
+            try:
+                known, span = timed(theirs)
+                peers.append(span)
+            except Exception as error:
+                outcome.peer_error = f"{type(error).__name__}: {str(error)[:80]}"
+    outcome.warm_ms = statistics.median(spans) if spans else math.nan
+    if not outcome.peer_error and len(peers) > 1:
+        outcome.peer_ms = statistics.median(peers[1:])  # its first run imports
+    return known
+
+
+def peer_call(
+    model: Any, args: Any, kwargs: Any, spec: Any, strict: bool, dynamic: bool
+) -> Callable[[], Any]:
+    """``torch.export.export`` in the same setting."""
     given = peer_shapes(model, spec, args, kwargs) if dynamic else None
-    theirs: Any = None
-    try:
-        for _ in range(2):
-            torch._dynamo.reset()
-            begin = time.perf_counter()
-            theirs = torch.export.export(
-                model, copy.deepcopy(args), copy.deepcopy(kwargs), dynamic_shapes=given, strict=strict
-            )
-            outcome.peer_ms = (time.perf_counter() - begin) * 1000
-    except Exception as error:
-        outcome.peer_error = f"{type(error).__name__}: {str(error)[:80]}"
-        return
-    if guards and program is not None and program.guards:
-        call = bind_call(model.forward, args, kwargs)
-        tensors, put = replaced(call.args, call.kwargs, layer_tensors)
 
-        def run(changed: list[Any]) -> Any:
-            new_args, new_kwargs = put(changed)
-            return copy.deepcopy(model)(*new_args, **new_kwargs)
+    def call() -> Any:
+        torch._dynamo.reset()
+        return torch.export.export(
+            model, copy.deepcopy(args), copy.deepcopy(kwargs), dynamic_shapes=given, strict=strict
+        )
 
-        outcome.guards = beside(program, theirs, run, tensors)
+    return call
+
+
+def guards_beside(program: Any, theirs: Any, model: Any, args: Any, kwargs: Any) -> list[str]:
+    """Our guards beside PyTorch's."""
+    call = bind_call(model.forward, args, kwargs)
+    tensors, put = replaced(call.args, call.kwargs, layer_tensors)
+
+    def run(changed: list[Any]) -> Any:
+        new_args, new_kwargs = put(changed)
+        return copy.deepcopy(model)(*new_args, **new_kwargs)
+
+    return beside(program, theirs, run, tensors)
 
 
 def show(outcome: Outcome, guards: bool) -> None:

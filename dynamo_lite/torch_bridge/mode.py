@@ -7,7 +7,7 @@ what they call is met, as in strict mode, and both give one graph.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from types import CellType, FunctionType, MethodWrapperType
 from typing import TYPE_CHECKING, Any, Final, cast
@@ -27,7 +27,7 @@ from dynamo_lite.torch_bridge.custom import call_overload, call_packet
 from dynamo_lite.torch_bridge.errors import C_FUNCTION_REFUSED
 from dynamo_lite.torch_bridge.fake import TorchFake
 from dynamo_lite.torch_bridge.leaves import BY_ATTRIBUTE, LEAVES
-from dynamo_lite.torch_bridge.shell import Shell, call, shell_of, unwrap, wrap
+from dynamo_lite.torch_bridge.shell import Shell, answer, call, shell_of, unwatched, unwrap, wrap
 from fx_ir.pytree import tree_map
 
 if TYPE_CHECKING:
@@ -82,9 +82,9 @@ class ExportMode(TorchFunctionMode):
         if id(func) in _SETS_MODE:
             set_grad_enabled(args[0])
             return func(*args)
-        answer = ANSWERS.get(id(func))
-        if answer is not None:
-            return wrap(answer(*unwrap(args), **unwrap(kwargs or {})))
+        answered = ANSWERS.get(id(func))
+        if answered is not None:
+            return answer(answered, args, kwargs or {})
         if type(func) is OpOverload:
             return wrap(call_overload(func, *unwrap(args), **unwrap(kwargs or {})))
         if type(func) is OpOverloadPacket:
@@ -201,10 +201,10 @@ def _while_tracing(ours: Callable[..., Any], original: Callable[..., Any]) -> Ca
     return choose
 
 
-def _from_native(answer: Callable[..., Any], original: Callable[..., Any]) -> Callable[..., Any]:
+def _from_native(function: Callable[..., Any], original: Callable[..., Any]) -> Callable[..., Any]:
     def answered(*args: Any, **kwargs: Any) -> Any:
         with torch._C.DisableTorchFunction():
-            return wrap(answer(*unwrap(args), **unwrap(kwargs)))
+            return answer(function, args, kwargs)
 
     return _while_tracing(answered, original)
 
@@ -219,28 +219,35 @@ def _uncompiled() -> AbstractContextManager[None]:
 
 def run(tracer: Tracer, target: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
     """Runs ``target`` on shells of the fakes; the result holds fakes again."""
+    hook = sys.getprofile()
+    return unwatched(_run, tracer, target, args, kwargs, hook if is_watch(hook) else None)
+
+
+def _run(tracer: Tracer, target: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], hook: Any) -> Any:
     mode = ExportMode()
 
     def invoke(function: Callable[..., Any], operands: tuple[Any, ...]) -> Any:
         with torch._C._EnableTorchFunction(), mode:
-            return unshelled(function(*[wrap(value) for value in operands]))
+            return unshelled(_watched(hook, function, [wrap(value) for value in operands], {}))
 
     tracer.invoke = invoke
     given, named = tree_map(_shelled, (args, dict(kwargs)))
     tracer.given.watch(given, named)
-    hook = sys.getprofile()
-    watched = is_watch(hook)  # over the program, not over us
-    if watched:
-        sys.setprofile(None)
     with _patched(), _uncompiled(), mode:
-        if watched:
-            sys.setprofile(hook)
-        try:
-            result = target(*given, **named)
-        finally:
-            if watched:
-                sys.setprofile(None)
+        result = _watched(hook, target, given, named)
     return unshelled(result)
+
+
+def _watched(hook: Any, function: Callable[..., Any], args: Iterable[Any], kwargs: Mapping[str, Any]) -> Any:
+    """Runs what is the program's, under the hook that watches it (None: there is none, or it is the user's)."""
+    if hook is None:
+        return function(*args, **kwargs)
+    before = sys.getprofile()
+    sys.setprofile(hook)
+    try:
+        return function(*args, **kwargs)
+    finally:
+        sys.setprofile(before)
 
 
 def _shelled(value: Any) -> Any:

@@ -91,19 +91,33 @@ def wrap(value: Any) -> Any:
     return value
 
 
-def call(function: TensorFunction, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
-    """Calls a tensor function from native code, under PyTorch's gradient mode as it is now.
+def unwatched(work: Callable[..., Any], *args: Any) -> Any:
+    """``work(*args)`` without the hook that watches the program: at every call of ours it doubles the time.
 
-    The watch over the program pauses: nothing of the program's runs in here, and a hook at every call of ours doubles the time.
+    What runs of the program's in there is run by ``Tracer.invoke``, which takes the hook up again.
     """
     hook = getprofile()
     if not is_watch(hook):
-        return _call(function, args, kwargs)
+        return work(*args)
     setprofile(None)
     try:
-        return _call(function, args, kwargs)
+        return work(*args)
     finally:
         setprofile(hook)
+
+
+def call(function: TensorFunction, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+    """Calls a tensor function from native code, under PyTorch's gradient mode as it is now."""
+    return unwatched(_call, function, args, kwargs)
+
+
+def answer(function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+    """Calls an answer of ours from native code."""
+    return unwatched(_answer, function, args, kwargs)
+
+
+def _answer(function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+    return wrap(function(*unwrap(args), **{name: unwrap(value) for name, value in kwargs.items()}))
 
 
 def _call(function: TensorFunction, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
