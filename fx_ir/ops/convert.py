@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ from fx_ir.ops.views import WHOLE_RULE, fake_alias
 _CHANNELS_LAST = (MemoryFormat.channels_last, MemoryFormat.channels_last_3d)
 _KEEPS = (None, MemoryFormat.preserve_format)
 _TO = "bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None"
+_FLAGS = ("non_blocking", "copy", "memory_format")
 _OPTIONS = "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None"
 
 
@@ -80,6 +82,17 @@ def _convert(self: Array, dtype: DType | None, copy: bool, memory_format: Memory
     return copied(result) if new and np.may_share_memory(result, self) else result
 
 
+def _gives_itself(own: int) -> Callable[..., bool]:
+    """Whether an overload of ``to`` gives the tensor itself; ``own`` positional arguments stand before those that all share."""
+
+    def asked(result: TensorMeta, self: TensorMeta, *args: Any, **options: Any) -> bool:
+        given = {**options, **dict(zip(_FLAGS, args[own:], strict=False))}
+        copy, memory_format = given.get("copy", False), given.get("memory_format")
+        return is_noop(self, result.dtype, result.device, copy, memory_format)
+
+    return asked
+
+
 def _fake_to_dtype(
     self: TensorMeta,
     dtype: DType,
@@ -98,17 +111,6 @@ def _to_dtype(
     memory_format: MemoryFormat | None = None,
 ) -> Array:
     return _convert(self, dtype, copy, memory_format)
-
-
-def _noop_dtype(
-    result: TensorMeta,
-    self: TensorMeta,
-    dtype: DType,
-    non_blocking: bool = False,
-    copy: bool = False,
-    memory_format: MemoryFormat | None = None,
-) -> bool:
-    return is_noop(self, dtype, self.device, copy, memory_format)
 
 
 def _fake_to_device(
@@ -133,18 +135,6 @@ def _to_device(
     return _convert(self, dtype, copy, memory_format)
 
 
-def _noop_device(
-    result: TensorMeta,
-    self: TensorMeta,
-    device: Device,
-    dtype: DType,
-    non_blocking: bool = False,
-    copy: bool = False,
-    memory_format: MemoryFormat | None = None,
-) -> bool:
-    return is_noop(self, dtype, device, copy, memory_format)
-
-
 def _fake_to_other(
     self: TensorMeta,
     other: TensorMeta,
@@ -163,17 +153,6 @@ def _to_other(
     memory_format: MemoryFormat | None = None,
 ) -> Array:
     return _convert(self, from_numpy(other.dtype), copy, memory_format)
-
-
-def _noop_other(
-    result: TensorMeta,
-    self: TensorMeta,
-    other: TensorMeta,
-    non_blocking: bool = False,
-    copy: bool = False,
-    memory_format: MemoryFormat | None = None,
-) -> bool:
-    return is_noop(self, other.dtype, other.device, copy, memory_format)
 
 
 def _layout_target(self: TensorMeta, dtype: DType | None, device: Device | None) -> tuple[DType, Device]:
@@ -203,19 +182,6 @@ def _to_layout(
     return _convert(self, dtype, copy, memory_format)
 
 
-def _noop_layout(
-    result: TensorMeta,
-    self: TensorMeta,
-    *,
-    dtype: DType | None = None,
-    device: Device | None = None,
-    copy: bool = False,
-    memory_format: MemoryFormat | None = None,
-    **_: Any,
-) -> bool:
-    return is_noop(self, *_layout_target(self, dtype, device), copy, memory_format)
-
-
 def _fake_to_copy(
     self: TensorMeta,
     *,
@@ -235,10 +201,6 @@ def _to_copy(
 
 def _fake_type_as(self: TensorMeta, other: TensorMeta) -> TensorMeta:
     return converted(self, other.dtype, other.device, False, None)
-
-
-def _noop_type_as(result: TensorMeta, self: TensorMeta, other: TensorMeta) -> bool:
-    return is_noop(self, other.dtype, other.device, False, None)
 
 
 def _fake_clone(self: TensorMeta, *, memory_format: MemoryFormat | None = None) -> TensorMeta:
@@ -335,28 +297,28 @@ def _declare() -> None:
         f"aten::to.dtype(Tensor(a) self, ScalarType dtype, {_TO}) -> Tensor(a)",
         fake=_fake_to_dtype,
         kernel=_to_dtype,
-        maybe_view=_noop_dtype,
+        maybe_view=_gives_itself(1),
         **whole,
     )
     register(
         f"aten::to.device(Tensor(a) self, Device device, ScalarType dtype, {_TO}) -> Tensor(a)",
         fake=_fake_to_device,
         kernel=_to_device,
-        maybe_view=_noop_device,
+        maybe_view=_gives_itself(2),
         **whole,
     )
     register(
         f"aten::to.other(Tensor(a) self, Tensor other, {_TO}) -> Tensor(a)",
         fake=_fake_to_other,
         kernel=_to_other,
-        maybe_view=_noop_other,
+        maybe_view=_gives_itself(1),
         **whole,
     )
     register(
         f"aten::to.dtype_layout(Tensor(a) self, *, {_OPTIONS}, {_TO}) -> Tensor(a)",
         fake=_fake_to_layout,
         kernel=_to_layout,
-        maybe_view=_noop_layout,
+        maybe_view=_gives_itself(0),
         **whole,
     )
     register(
@@ -368,7 +330,7 @@ def _declare() -> None:
         "aten::type_as(Tensor self, Tensor other) -> Tensor",
         fake=_fake_type_as,
         kernel=_to_other,
-        maybe_view=_noop_type_as,
+        maybe_view=_gives_itself(1),
         **whole,
     )
     register(
