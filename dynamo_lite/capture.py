@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
+from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any
 
 from dynamo_lite import places
@@ -21,6 +22,7 @@ from dynamo_lite.frontend import Run
 from dynamo_lite.library import TensorLibrary, library_of
 from dynamo_lite.lowering import modes
 from dynamo_lite.shapes import leaf_specs
+from dynamo_lite.strict.machine.calls import STANDS_FOR
 from dynamo_lite.strict.policy.live_check import LiveCheck
 from dynamo_lite.trace.calls import call_graph, keeping
 from dynamo_lite.trace.finish import Outputs, finish
@@ -75,9 +77,10 @@ def export(
 
 def undecorated(forward: Callable[..., Any]) -> Callable[..., Any]:
     """The bound function under ``@exported``; any other forward as it is."""
-    from dynamo_lite.decorator import BoundForward
-
-    return forward.__wrapped__ if type(forward) is BoundForward else forward
+    if type(forward) is not MethodType or type(forward.__func__) is not FunctionType:
+        return forward
+    original: Any = STANDS_FOR.get(forward.__func__)
+    return forward if original is None else original.__get__(forward.__self__)
 
 
 def library_for(module: Any) -> TensorLibrary:

@@ -6,6 +6,7 @@ import functools
 import sys
 import threading
 from collections.abc import Callable, Sequence
+from types import FunctionType
 from typing import Any, Final
 
 from dynamo_lite import dispatch, places
@@ -13,6 +14,7 @@ from dynamo_lite.capture import Capture, library_for
 from dynamo_lite.errors import BAD_MISMATCH, NOT_EXPORTED_YET
 from dynamo_lite.live import LiveProgram
 from dynamo_lite.live_conditions import Conditions
+from dynamo_lite.strict.machine.calls import STANDS_FOR
 from dynamo_lite.strict.policy.origins import OURS
 from fx_ir.program import ExportedProgram
 from solver.errors import GuardError
@@ -23,7 +25,7 @@ ON_MISMATCH: Final = ("error", "reexport", "eager")
 def _compilers() -> list[Callable[[], Any]]:
     """Whether a compiler or a tracer of PyTorch's reads what runs now: it gets the forward as it was written.
 
-    Dynamo, a mode that sees operators (``make_fx``, ``torch.export``, fake tensors), ``torch.jit.trace``. A process whose modules are not
+    Dynamo, a mode that sees operators (``make_fx``, ``torch.export``, fake tensors), ``torch.jit.trace``, ``torch.fx``, ``torch.func``. A process whose modules are not
     PyTorch's does not import it for this.
     """
     torch: Any = sys.modules.get("torch")
@@ -33,6 +35,8 @@ def _compilers() -> list[Callable[[], Any]]:
         torch.compiler.is_dynamo_compiling,
         torch._C._len_torch_dispatch_stack,
         torch._C._get_tracing_state,
+        torch.fx._symbolic_trace.is_fx_symbolic_tracing,
+        torch._C._functorch.peek_interpreter_stack,
     ]
 
 
@@ -52,11 +56,37 @@ def exported(
 
     def decorate(target: Any) -> Any:
         if isinstance(target, type):
-            target.forward = ExportedForward(target.forward, dynamic_shapes, strict, on_mismatch)  # type: ignore[attr-defined]
+            target.forward = decorate(target.forward)  # type: ignore[attr-defined]
             return target
-        return ExportedForward(target, dynamic_shapes, strict, on_mismatch)
+        return _forward_of(ExportedForward(target, dynamic_shapes, strict, on_mismatch))
 
     return decorate
+
+
+def _forward_of(exported: ExportedForward) -> Callable[..., Any]:
+    """The function that takes the place of ``forward``.
+
+    It has the original's globals: PyTorch's compiler of source text reads the original's, and looks its names up here.
+    """
+    original, compilers, only_user_frames = exported.function, exported.compilers, places.only_user_frames
+
+    def forward(self: Any, /, *args: Any, **kwargs: Any) -> Any:
+        for compiles in compilers:
+            if compiles():
+                return original(self, *args, **kwargs)
+        try:
+            return exported.call(self, args, kwargs)
+        except BaseException as error:
+            only_user_frames(error)
+            raise
+
+    names = getattr(original, "__globals__", forward.__globals__)
+    made: Any = FunctionType(forward.__code__, names, forward.__name__, None, forward.__closure__)
+    functools.update_wrapper(made, original)
+    made.function, made.strict = original, exported.strict
+    made.exported_program, made.exported_programs = exported.exported_program, exported.exported_programs
+    STANDS_FOR[made] = original
+    return made  # type: ignore[no-any-return]
 
 
 class _Programs(dict["ExportedForward", "list[LiveProgram]"]):
@@ -97,7 +127,7 @@ def _applicable(
 
 
 class ExportedForward:
-    """The descriptor that takes the place of ``forward``; it keeps the programs of each module."""
+    """What is behind a decorated ``forward``: how it is captured, and the programs of each module."""
 
     def __init__(
         self, function: Callable[..., Any], dynamic_shapes: Any, strict: bool, on_mismatch: str
@@ -107,14 +137,7 @@ class ExportedForward:
         self.strict = strict
         self.on_mismatch = on_mismatch
         self._lock = threading.RLock()
-        self._compilers = _compilers()
-        functools.update_wrapper(self, function)
-
-    def __get__(self, module: Any, owner: type | None = None) -> Any:
-        return self if module is None else BoundForward(self, module)
-
-    def __call__(self, module: Any, *args: Any, **kwargs: Any) -> Any:
-        return BoundForward(self, module)(*args, **kwargs)
+        self.compilers = _compilers()
 
     def _kept(self, module: Any) -> list[LiveProgram]:
         held = vars(module).get(OURS)
@@ -169,37 +192,3 @@ class ExportedForward:
             Conditions(library, module, capture.live, capture.mode),
             capture.asked,
         )
-
-
-class BoundForward:
-    """``module.forward`` of a decorated class."""
-
-    __slots__ = ("__self__", "__wrapped__", "descriptor")
-
-    def __init__(self, descriptor: ExportedForward, module: Any) -> None:
-        self.descriptor = descriptor
-        self.__self__ = module
-        self.__wrapped__ = descriptor.function.__get__(module)
-
-    def __getattr__(self, name: str) -> Any:
-        if name in BoundForward.__slots__:
-            raise AttributeError(name)
-        return getattr(self.__wrapped__, name)
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        for compiles in self.descriptor._compilers:
-            if compiles():
-                return self.descriptor.function(self.__self__, *args, **kwargs)
-        try:
-            return self.descriptor.call(self.__self__, args, kwargs)
-        except BaseException as error:
-            places.only_user_frames(error)
-            raise
-
-    def exported_program(self, module: Any = None) -> ExportedProgram:
-        """The newest program of ``module`` (of this one if not given)."""
-        return self.descriptor.exported_program(self.__self__ if module is None else module)
-
-    def exported_programs(self, module: Any = None) -> list[ExportedProgram]:
-        """All programs, oldest first."""
-        return self.descriptor.exported_programs(self.__self__ if module is None else module)

@@ -8,13 +8,10 @@ from dataclasses import replace
 from typing import Any, Final
 
 from dynamo_lite import dispatch
-from dynamo_lite.decorator import BoundForward, ExportedForward
 from dynamo_lite.fake import is_fake
 from dynamo_lite.frontend import Run
 from dynamo_lite.strict import traced
-from dynamo_lite.strict.machine.calls import CALLERS, invoke, native
 from dynamo_lite.strict.machine.current import peek
-from dynamo_lite.strict.machine.frame import Frame
 from dynamo_lite.strict.machine.run import execute
 from dynamo_lite.strict.policy.live_check import LiveCheck
 from dynamo_lite.strict.policy.origins import Origins
@@ -87,18 +84,6 @@ def _own(values: Any) -> Any:
 
 def _itself(leaf: Any) -> Any:
     return leaf
-
-
-def _inline_decorated(frame: Frame, fn: Any, args: tuple[Any, ...], kwargs: Any) -> Frame | None:
-    """A decorated forward that is met while tracing is part of the program being captured: its original runs."""
-    if frame.policy is None:
-        return native(frame, fn, args, kwargs)
-    if type(fn) is BoundForward:
-        return invoke(frame, fn.descriptor.function, (fn.__self__, *args), kwargs)
-    return invoke(frame, fn.function, args, kwargs)
-
-
-CALLERS[id(BoundForward)] = CALLERS[id(ExportedForward)] = _inline_decorated
 
 
 def _invoke(function: Callable[..., Any], args: tuple[Any, ...]) -> Any:

@@ -27,7 +27,7 @@ from fx_ir import fake_context
 from fx_ir.dtypes import CPU
 from fx_ir.meta import TensorMeta
 from fx_ir.ops.registry import OPS, PACKETS, Operator, add_operator, infer
-from fx_ir.schema import Schema
+from fx_ir.schema import Schema, SchemaError
 from solver.sym import SymNumber
 
 Arguments = tuple[Any, ...]
@@ -97,7 +97,11 @@ def _declare(overload: OpOverload, qualified: str) -> Operator:
         return _run_rule(overload, args, kwargs)
 
     operator = Operator(str(overload._schema), fake, None)
-    if operator.schema.is_mutable:
+    try:
+        mutable = operator.schema.is_mutable
+    except SchemaError:  # of classes that TorchScript knows
+        raise MISSING_OPERATOR(function=str(overload), packet=qualified, location=where()) from None
+    if mutable:
         _make_functional(operator, overload)
     return add_operator(operator)
 

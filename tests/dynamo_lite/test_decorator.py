@@ -165,7 +165,7 @@ def test_decorated_module_is_exported_by_its_own_signature(strict: bool) -> None
     assert [node.name for node in program.graph.placeholders][-2:] == ["x", "shift"]
     twin = copy.deepcopy(model)
     assert arrays(program.module()(numbers(7, 3), None)) == arrays(eager(twin, numbers(7, 3)))
-    assert model.forward.exported_programs() == []
+    assert model.forward.exported_programs(model) == []
 
 
 def test_decorated_class() -> None:
@@ -186,7 +186,7 @@ def test_decorated_class() -> None:
     for kind, expected in ((Model, 1), (Other, 2)):
         model: Any = kind()
         assert arrays(model(numbers(3))) == arrays(numbers(3) + expected)
-        assert text(model.forward.exported_program()) == [f"add = aten.add.Tensor(x, {expected})"]
+        assert text(model.forward.exported_program(model)) == [f"add = aten.add.Tensor(x, {expected})"]
 
 
 def test_hooks_outside_forward_run() -> None:
@@ -205,7 +205,7 @@ def test_programs_do_not_keep_their_module() -> None:
     child: Any = Child()
     child(numbers(3))
     twin = copy.deepcopy(child)
-    assert twin.forward.exported_programs() == []
+    assert twin.forward.exported_programs(twin) == []
     gone = weakref.ref(child)
     del child
     gc.collect()
@@ -230,12 +230,12 @@ def test_threads() -> None:
     for thread in threads:
         thread.join()
     assert wrong == []
-    assert len(child.forward.exported_programs()) == 1
-    assert not child.forward.exported_program().module().updates_state
+    assert len(child.forward.exported_programs(child)) == 1
+    assert not child.forward.exported_program(child).module().updates_state
     for strict in MODES:
         model = model_class(strict)()
         model(numbers(4, 3))
-        assert model.forward.exported_program().module().updates_state
+        assert model.forward.exported_program(model).module().updates_state
 
 
 @both_modes
@@ -251,7 +251,7 @@ def test_errors_while_capturing(strict: bool) -> None:
     for _ in range(2):
         with pytest.raises(dl.DataDependentError):
             model(numbers(3))
-    assert model.forward.exported_programs() == []
+    assert model.forward.exported_programs(model) == []
 
 
 def test_first_calls_from_several_threads() -> None:
@@ -271,4 +271,4 @@ def test_first_calls_from_several_threads() -> None:
     for thread in threads:
         thread.join()
     assert results == [arrays(x * child.weight)] * 4
-    assert len(child.forward.exported_programs()) == 1
+    assert len(child.forward.exported_programs(child)) == 1

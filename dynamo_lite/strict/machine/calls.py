@@ -15,6 +15,7 @@ from types import (
     WrapperDescriptorType,
 )
 from typing import Any, Final
+from weakref import WeakKeyDictionary
 
 from dynamo_lite.strict.machine.binding import bind_arguments
 from dynamo_lite.strict.machine.code import PLAIN, TRACED, prepare
@@ -27,6 +28,8 @@ Kwargs = dict[str, Any] | None
 Caller = Callable[[Frame, Any, tuple[Any, ...], Kwargs], "Frame | None"]
 Replacement = Callable[[Frame, tuple[Any, ...], Kwargs], "Frame | None"]
 
+STANDS_FOR: Final[WeakKeyDictionary[FunctionType, Callable[..., Any]]] = WeakKeyDictionary()
+"""Decorated forwards and their originals: met while tracing, the original is part of the program that is being captured."""
 # How objects of a type are called, by the type's identity (a metaclass may define __hash__).
 CALLERS: Final[dict[int, Caller]] = {}
 # C functions and descriptors that the machine does itself; and methods of builtin objects by (id(type), name).
@@ -93,7 +96,8 @@ def enter(frame: Frame, fn: FunctionType, args: tuple[Any, ...], kwargs: Kwargs)
         fn.__code__, frame.policy
     )
     if code.opaque or (frame.policy is not None and getattr(fn, CONSTANT_MARK, False)):
-        return native(frame, fn, args, kwargs)
+        original = None if frame.policy is None else STANDS_FOR.get(fn)
+        return native(frame, fn, args, kwargs) if original is None else invoke(frame, original, args, kwargs)
     if code.simple and kwargs is None and len(args) == code.argcount:
         stack = [*args, *code.padding]
     else:

@@ -119,7 +119,7 @@ def test_a_change_that_matters_is_seen(
             live(x)
     else:
         assert_same(expected, live(x))
-        assert len(live.forward.exported_programs()) == 2
+        assert len(live.forward.exported_programs(live)) == 2
 
 
 @both_modes
