@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from fx_ir.dtypes import Category, complex128, float64, result_type
+from fx_ir.dtypes import Category, bool_, complex128, float64, result_type
 from fx_ir.meta import TensorMeta
 from fx_ir.ops.arrays import Array, Operand, as_array, cast, number_type, pair
 from fx_ir.ops.binary import over
@@ -15,6 +15,8 @@ from fx_ir.ops.registry import register, register_inplace
 
 def fake_pow(self: Any, exponent: Any) -> TensorMeta:
     dtype = result_type(self, exponent)
+    if dtype is bool_ and isinstance(exponent, TensorMeta):
+        raise NotImplementedError("\"pow\" not implemented for 'Bool'")
     if dtype.category is Category.INTEGER and isinstance(exponent, int) and exponent < 0:
         raise RuntimeError("Integers to negative integer powers are not allowed.")
     return over(dtype, self, exponent)
@@ -40,6 +42,8 @@ def pow(self: Operand, exponent: Operand) -> Array:
         if exponent == -2:
             return as_array(np.reciprocal(self * self))
     a, b = pair(self, exponent)
+    if isinstance(a, np.ndarray) and a.dtype.kind == "b":
+        return as_array(a | (not b))
     if (a if isinstance(a, np.ndarray) else b).dtype.kind in "iu":
         return _integer_power(a, b)
     return as_array(np.power(a, b))
