@@ -14,7 +14,8 @@ import threading
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from types import BuiltinFunctionType, FrameType, MethodType
+from itertools import islice
+from types import BuiltinFunctionType, FrameType, MethodType, ModuleType
 from typing import Any, Final
 
 import numpy as np
@@ -29,7 +30,19 @@ from solver.errors import Location
 _ENVIRON: Final = type(os.environ)
 _MODE_READERS: Final = frozenset({"is_grad_enabled", "is_inference_mode_enabled"})
 _READS: Final = frozenset({"__getitem__", "get", "__contains__"})
+_MET: Final = _READS | {"__setattr__", "__getattr__"}
 _IMPURE_FILES: Final = ("/random.py", "/uuid.py", "/secrets.py")  # what they call, they do for the user
+_CONCERNS: Final[dict[str, bool]] = {}  # by file: whether its calls of C functions are looked at
+_REASONS: Final[dict[BuiltinFunctionType, tuple[str, str] | None]] = {}
+
+
+def _reason(fn: BuiltinFunctionType) -> tuple[str, str] | None:
+    """Why a C function is impure; remembered for the functions of modules."""
+    if type(fn.__self__) is not ModuleType:
+        return impure.reason(fn)
+    if fn not in _REASONS:
+        _REASONS[fn] = impure.reason(fn)
+    return _REASONS[fn]
 
 
 class Watch:
@@ -60,32 +73,41 @@ class Watch:
         """Called by the interpreter at every call."""
         if event == "c_call":
             if type(arg) is BuiltinFunctionType:
-                self._c_call(frame, arg)
+                if arg.__name__ in LISTING:
+                    self.listed.add(id(arg.__self__))
+                file = frame.f_code.co_filename
+                if _CONCERNS.get(file, True):  # most calls are a library's own
+                    self._c_call(file, arg)
         elif event == "call":
-            code = frame.f_code
-            if code.co_name == "__setattr__" and code.co_argcount == 3:
-                values = frame.f_locals
-                target, name, _ = (values[each] for each in code.co_varnames[:3])
-                self.writes[id(target), name] = places.native_location()
-            elif code.co_name == "__getattr__" and code.co_argcount == 2:
-                target, name = (frame.f_locals[each] for each in code.co_varnames[:2])
-                self.looked_up.add((id(target), name))
-            elif code.co_name in _READS and code.co_qualname.startswith("_Environ."):
-                self._environment(frame)
+            name = frame.f_code.co_name
+            if name in _MET:
+                self._call(frame, name)
 
-    def _c_call(self, frame: FrameType, fn: BuiltinFunctionType) -> None:
-        if fn.__name__ in LISTING:
-            self.listed.add(id(fn.__self__))
-        file = frame.f_code.co_filename
+    def _call(self, frame: FrameType, name: str) -> None:
+        code = frame.f_code
+        if name == "__setattr__" and code.co_argcount == 3:
+            target, attribute, _ = islice(frame.f_locals.values(), 3)  # arguments come first
+            self.writes[id(target), attribute] = places.native_location()
+        elif name == "__getattr__" and code.co_argcount == 2:
+            target, attribute = islice(frame.f_locals.values(), 2)
+            self.looked_up.add((id(target), attribute))
+        elif name in _READS and code.co_qualname.startswith("_Environ."):
+            self._environment(frame)
+
+    def _c_call(self, file: str, fn: BuiltinFunctionType) -> None:
+        library = places.is_library_file(file)
+        _CONCERNS[file] = not library or file.endswith(_IMPURE_FILES)
+        if not _CONCERNS[file]:
+            return
         if fn is id:
-            if not places.is_library_file(file):
+            if not library:
                 self.note("other", "builtins.id", "noted")
-        elif not places.is_library_file(file) or file.endswith(_IMPURE_FILES):
-            if fn.__name__ in _MODE_READERS:
-                self._tracer.looked("mode")
-            why = impure.reason(fn)
-            if why is not None:
-                self.note(impure.kind_of(why), impure.name_of(fn), "noted")
+            return
+        if fn.__name__ in _MODE_READERS:
+            self._tracer.looked("mode")
+        why = _reason(fn)
+        if why is not None:
+            self.note(impure.kind_of(why), impure.name_of(fn), "noted")
 
     def _environment(self, frame: FrameType) -> None:
         key = frame.f_locals.get("key")
