@@ -21,6 +21,7 @@ _OURS: Final = tuple(
 _INTERPRETED: Final = str(_HERE / "torchlite" / "nn") + "/"
 _LIBRARY_PARTS: Final = ("/site-packages/torch/", "/lib/python3")
 _CAPTURE: Final = str(_HERE / "capture.py")
+_MODULE_OF: Final = type.__dict__["__module__"].__get__
 _ours_cache: dict[str, bool] = {}
 _library_cache: dict[str, bool] = {}
 
@@ -36,6 +37,13 @@ def is_our_file(file: str) -> bool:
 def is_ours(code: CodeType) -> bool:
     """True for code of these packages."""
     return is_our_file(code.co_filename)
+
+
+def is_our_class(cls: type) -> bool:
+    """True for classes of these packages. Nothing of a metaclass runs."""
+    name = _MODULE_OF(cls)
+    module = sys.modules.get(name) if type(name) is str else None
+    return is_our_file(getattr(module, "__file__", None) or "")
 
 
 def is_opaque(code: CodeType) -> bool:

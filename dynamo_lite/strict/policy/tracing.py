@@ -126,7 +126,9 @@ class TracePolicy(NullPolicy):
             return all(map(self._is_usual, value))
         if kind is slice:
             return all(map(self._is_usual, (value.start, value.stop, value.step)))
-        return kind in tables.QUIET or kind in self.special_types or self.tracer.library.is_plain(value)
+        if kind in tables.QUIET or kind in self.special_types:
+            return True
+        return self.tracer.library.is_plain(value) or places.is_our_class(kind)
 
     def _cached(self, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """A call of ``functools.lru_cache``: what the cache holds is taken; else the function is interpreted.
