@@ -20,6 +20,7 @@ from dynamo_lite.errors import (
 )
 from dynamo_lite.frontend import Run
 from dynamo_lite.library import TensorLibrary, library_of
+from dynamo_lite.live_conditions import Setting
 from dynamo_lite.lowering import modes
 from dynamo_lite.shapes import leaf_specs
 from dynamo_lite.strict.machine.calls import STANDS_FOR
@@ -109,6 +110,7 @@ class Capture:
     preserved: tuple[str, ...] = ()
     asked: frozenset[str] = frozenset()  # what the program looked at of its tensors' metadata
     mode: bool | None = None  # the gradient mode, if the program asked for it
+    settings: list[Setting] = field(default_factory=list)  # of the process, which the program asked for
 
     def program(self, args: tuple[Any, ...], kwargs: dict[str, Any], dynamic_shapes: Any) -> ExportedProgram:
         """Runs the front end on the example and builds the program."""
@@ -146,6 +148,9 @@ class Capture:
             self.mode = modes.grad_enabled()
             where = tracer.asked["mode"]
             run.assumptions.append(Assumption("the gradient mode", self.mode, "value", where))
+        for name, (function, value, where) in tracer.settings.items():
+            self.settings.append((function, value))
+            run.assumptions.append(Assumption(f"the setting {name}", value, "value", where))
         report = env.prove()
         env.closed = True
         return self._build(tracer, call, inputs, in_spec, run, outputs, report)

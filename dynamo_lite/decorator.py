@@ -189,6 +189,6 @@ class ExportedForward:
             program,
             capture.assigned,
             capture.defaults,
-            Conditions(library, module, capture.live, capture.mode),
+            Conditions(library, module, capture.live, capture.mode, capture.settings),
             capture.asked,
         )

@@ -59,6 +59,9 @@ class TensorLibrary(Protocol):
     def ambient(self) -> Hashable:
         """What the library's global state says now that a captured program has burned in."""
 
+    def settings(self) -> Mapping[int, Callable[[], Any]]:
+        """Functions of C that tell a setting of the process, by identity: what they told a live program must be told again."""
+
     def grad_enabled(self) -> bool:
         """The gradient mode of this thread."""
 

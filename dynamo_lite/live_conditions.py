@@ -5,27 +5,35 @@ What was burned in (``LiveCheck``), hooks of submodules (``Hooks``), and the lib
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from dynamo_lite.library import TensorLibrary
 from dynamo_lite.live_hooks import Hooks
 from dynamo_lite.strict.policy.live_check import LiveCheck
 
+Setting = tuple[Callable[[], Any], Any]
+
 
 class Conditions:
-    """The conditions of one capture. ``mode`` is the gradient mode that the program asked for (None: it did not)."""
+    """The conditions of one capture. ``settings`` are functions that tell a setting of the process, with what they told. ``mode`` is the gradient mode that the program asked for (None: it did not)."""
 
-    __slots__ = ("_ambient", "_hooks", "_library", "_live", "_mode")
+    __slots__ = ("_ambient", "_hooks", "_library", "_live", "_mode", "_settings")
 
     def __init__(
-        self, library: TensorLibrary, module: Any, live: LiveCheck | None, mode: bool | None
+        self,
+        library: TensorLibrary,
+        module: Any,
+        live: LiveCheck | None,
+        mode: bool | None,
+        settings: Sequence[Setting] = (),
     ) -> None:
         self._library = library
         self._live = live
         self._hooks = Hooks(module, library.hooks_everywhere())
         self._ambient = library.ambient()
         self._mode = mode
+        self._settings = tuple(settings)
 
     def problem(self, module: Any) -> str | None:
         """The name of the first thing that is not as it was; None if all is."""
@@ -33,6 +41,9 @@ class Conditions:
             return "the global state around the call (default dtype, autocast, function modes)"
         if self._mode is not None and self._library.grad_enabled() is not self._mode:
             return "the gradient mode around the call"
+        for function, value in self._settings:
+            if function() != value:
+                return f"the setting that torch.{function.__name__}() tells"
         burned = None if self._live is None else self._live.problem(module)
         return burned or self._hooks.problem(module)
 
@@ -47,9 +58,12 @@ class Conditions:
             self._library.grad_enabled,
         )
 
+        settings = self._settings
+
         def holds() -> bool:
             return (
                 ambient() == expected
+                and all(function() == value for function, value in settings)
                 and (mode is None or grad_enabled() is mode)
                 and hooks()
                 and (burned is None or burned())

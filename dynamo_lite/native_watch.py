@@ -57,6 +57,7 @@ class Watch:
             set()
         )  # by __getattr__, which C calls where it finds nothing itself
         self._tracer = tracer
+        self._settings = tracer.library.settings()
 
     def note(self, kind: EffectKind, what: str, became: Any) -> None:
         """Enters an effect once a line."""
@@ -73,6 +74,8 @@ class Watch:
         """Called by the interpreter at every call."""
         if event == "c_call":
             if type(arg) is BuiltinFunctionType:
+                if id(arg) in self._settings:
+                    self._tracer.read_setting(arg)
                 if arg.__name__ in LISTING:
                     self.listed.add(id(arg.__self__))
                 file = frame.f_code.co_filename

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from dynamo_lite import dispatch
+from dynamo_lite.lowering import modes
 from dynamo_lite.lowering.access import access_of, meta_of
 from dynamo_lite.lowering.errors import NO_AUTOGRAD, NO_MEMORY, where
 from dynamo_lite.lowering.packets import apply
@@ -144,7 +145,15 @@ def data_ptr(self: Any) -> int:
 
 def requires_grad(self: Any) -> bool:
     """The flag; metadata, as there is no autograd here."""
-    return _looked(self, "grad").requires_grad
+    return _gradient_of(self)
+
+
+def _gradient_of(self: Any) -> bool:
+    """Whether the tensor requires gradients; of a computed one the gradient mode decides too."""
+    wants = _looked(self, "grad").requires_grad
+    if (wants or not modes.grad_enabled()) and getattr(self, "kind", None) == "value":
+        _looked(self, "mode")
+    return wants
 
 
 def set_attribute(self: Any, name: str, value: Any) -> None:
@@ -174,7 +183,7 @@ def backward(self: Any, *args: Any, **kwargs: Any) -> None:
 
 def grad_fn(self: Any) -> None:
     """None for what requires no gradient; a tensor under export that does has no answer."""
-    if dispatch.recorder() is not None and _looked(self, "grad").requires_grad:
+    if dispatch.recorder() is not None and _gradient_of(self):
         raise NO_AUTOGRAD(what="grad_fn", where=_TRACE, location=where())
 
 
@@ -187,7 +196,7 @@ def grad(self: Any) -> Any:
 
 def is_leaf(self: Any) -> bool:
     """Whether autograd computed the tensor; of an input that requires gradients it cannot be known."""
-    wants = _looked(self, "grad").requires_grad
+    wants = _gradient_of(self)
     if wants and dispatch.recorder() is not None and getattr(self, "kind", None) == "input":
         raise NO_AUTOGRAD(what="is_leaf of an input that requires grad", where=_TRACE, location=where())
     return access_of(self).is_leaf(self)

@@ -18,6 +18,7 @@ from dynamo_lite.torch_bridge.backend import Backend, from_array
 from dynamo_lite.torch_bridge.convert import TO_OURS, describe, dtype_of, to_ours, to_torch
 from dynamo_lite.torch_bridge.errors import AUTOCAST
 from dynamo_lite.torch_bridge.fake import TorchFake
+from dynamo_lite.torch_bridge.flags import FLAGS
 from fx_ir import dtypes
 from fx_ir.meta import TensorMeta
 from fx_ir.ops.registry import Operator
@@ -136,6 +137,9 @@ class Library:
             torch._C._is_any_autocast_enabled(),
             torch._C._len_torch_function_stack(),
         )
+
+    def settings(self) -> Mapping[int, Callable[[], Any]]:
+        return FLAGS
 
     def grad_enabled(self) -> bool:
         return torch.is_grad_enabled()

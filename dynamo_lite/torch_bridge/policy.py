@@ -32,6 +32,7 @@ from dynamo_lite.torch_bridge import legacy, numbers
 from dynamo_lite.torch_bridge.answers import _KEPT as _ANSWERED
 from dynamo_lite.torch_bridge.answers import ANSWERS, answer_shapes
 from dynamo_lite.torch_bridge.errors import C_FUNCTION_REFUSED
+from dynamo_lite.torch_bridge.flags import FLAGS
 from dynamo_lite.torch_bridge.flow import refuse_seeding
 from dynamo_lite.torch_bridge.leaves import _KEPT, BY_ATTRIBUTE, LEAVES
 from dynamo_lite.trace.tracer import Tracer
@@ -111,6 +112,8 @@ class TorchPolicy(TracePolicy):
             return answer(*args, **kwargs)
         if identity in _NO_OVERRIDES:
             return False
+        if identity in FLAGS:
+            return self.tracer.read_setting(fn)
         if fn is isinstance and legacy.asks_legacy(args[1]) and is_fake(args[0]):
             return legacy.is_instance(*args)
         kind = type(fn)

@@ -90,6 +90,9 @@ class Library:
     def ambient(self) -> DType:
         return get_default_dtype()
 
+    def settings(self) -> Mapping[int, Callable[[], Any]]:
+        return {}
+
     def grad_enabled(self) -> bool:
         return modes.grad_enabled()
 

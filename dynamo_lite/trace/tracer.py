@@ -63,6 +63,7 @@ class Tracer:
 
     ``locate`` tells the user's line; ``modules_now`` the modules that are running, as ``(path, class name)`` pairs, outermost first.
     ``asked`` holds what the program looked at of its inputs' metadata, and where it did first.
+    ``settings`` holds the settings of the process that it asked for.
     ``distinct_inputs`` and ``same_inputs`` (a leaf's index to an earlier one's) are the answers it got to ``a is b``.
     """
 
@@ -80,6 +81,7 @@ class Tracer:
         self.asked: dict[dispatch.Asked, Location | None] = {}
         self.inputs: list[UserInput] = []
         self.given = Given()
+        self.settings: dict[str, tuple[Callable[[], Any], Any, Location | None]] = {}
         self.distinct_inputs: list[Distinct] = []
         self.same_inputs: dict[int, int] = {}
         self.naming = Naming()
@@ -157,6 +159,12 @@ class Tracer:
         """The program asked for strides, for ``requires_grad`` and the like."""
         if what not in self.asked:
             self.asked[what] = self.locate()
+
+    def read_setting(self, function: Callable[[], Any]) -> Any:
+        """A setting of the process was asked for: what it was found to be is a condition."""
+        value = function()
+        self.settings.setdefault(function.__name__, (function, value, self.locate()))
+        return value
 
     def identical(self, left: FakeTensor | None, right: FakeTensor | None) -> bool:
         """``left is right``; where two inputs are asked, the answer joins the contract."""

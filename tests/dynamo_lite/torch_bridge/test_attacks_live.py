@@ -141,3 +141,81 @@ def test_absence_is_an_assumption(strict: bool) -> None:
     assert not program.check_assumptions(model)
     model.extra = 1
     assert [each for each in program.check_assumptions(model) if "extra" in str(each)]
+
+
+def algorithms(self: Any, x: Any) -> Any:
+    return x * 2 if torch.are_deterministic_algorithms_enabled() else x * 3
+
+
+def precision(self: Any, x: Any) -> Any:
+    return x * 2 if torch.get_float32_matmul_precision() == "highest" else x * 3
+
+
+def kernels(self: Any, x: Any) -> Any:
+    return x * 2 if torch.backends.mkldnn.enabled else x * 3
+
+
+def threads(self: Any, x: Any) -> Any:
+    return x * torch.get_num_threads()
+
+
+SETTINGS: Final[dict[str, tuple[Callable[..., Any], Callable[[], Any], Callable[[Any], Any], Any]]] = {
+    "algorithms": (
+        algorithms,
+        torch.are_deterministic_algorithms_enabled,
+        torch.use_deterministic_algorithms,
+        True,
+    ),
+    "precision": (
+        precision,
+        torch.get_float32_matmul_precision,
+        torch.set_float32_matmul_precision,
+        "high",
+    ),
+    "kernels": (
+        kernels,
+        torch._C._get_mkldnn_enabled,
+        torch._C._set_mkldnn_enabled,
+        False,
+    ),
+    "threads": (threads, torch.get_num_threads, torch.set_num_threads, 3),
+}
+
+
+@both_modes
+@pytest.mark.parametrize("name", SETTINGS)
+def test_a_setting_of_the_process_that_was_asked_for(name: str, strict: bool) -> None:
+    forward, tell, change, other = SETTINGS[name]
+    eager, live = make(forward), make(dl.exported(strict=strict)(forward))
+    x, before = torch.ones(2, 4), tell()
+    assert_same(eager(x), live(x))
+    change(other)
+    try:
+        with pytest.raises(dl.GuardError, match="the setting that torch"):
+            live(x)
+        unasked = make(dl.exported(strict=strict)(lambda self, x: x * 2))
+        assert_same(unasked(x), x * 2)
+    finally:
+        change(before)
+    assert_same(unasked(x), x * 2)
+    assert_same(eager(x), live(x))
+
+
+@both_modes
+@pytest.mark.parametrize("exported_under", [True, False])
+def test_whether_a_result_requires_gradients_depends_on_the_mode(exported_under: bool, strict: bool) -> None:
+    def forward(self: Any, x: Any) -> Any:
+        y = self.lin(x)
+        return x * 2 if y.requires_grad else x * 3
+
+    eager, live = make(forward), make(dl.exported(strict=strict, on_mismatch="reexport")(forward))
+    held = make(dl.exported(strict=strict)(forward))
+    x = torch.ones(2, 4)
+    for mode in (exported_under, not exported_under, exported_under):
+        with torch.set_grad_enabled(mode):
+            assert_same(eager(x), live(x))
+            if mode is exported_under:
+                assert_same(eager(x), held(x))
+            else:
+                with pytest.raises(dl.GuardError, match="gradient mode"):
+                    held(x)
