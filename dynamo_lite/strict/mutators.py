@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from dynamo_lite.strict.machine.slots import MISSING, mro_of
+from dynamo_lite.strict.machine.slots import MISSING, inherits
 
 _ITEMS: Final = ("__setitem__", "__delitem__")
 _SEQUENCE: Final = (
@@ -96,7 +96,7 @@ def mutated(fn: Any, args: tuple[Any, ...]) -> Any:
         if owner is None or type(owner) is types.ModuleType:
             return _argument(fn, args)
     for cls, names in MUTATORS.items():
-        if name in names and cls in mro_of(type(owner)):
+        if name in names and inherits(type(owner), cls):
             return owner
     if name == "pack_into" and type(owner) is struct.Struct and args:
         return args[0]

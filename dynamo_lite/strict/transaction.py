@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from dynamo_lite import collector
+from dynamo_lite.strict.machine.slots import name_of
 from dynamo_lite.strict.undo import SAVERS, Restore
 from fx_ir.provenance import Became, Effect, EffectKind
 from solver.errors import Location
@@ -29,7 +30,7 @@ _KINDS: Final[dict[str, EffectKind]] = {
     "deref": "cell",
     "content": "container",
 }
-_UNTRACKED: Final = (dict, bytearray, array.array, types.CellType)
+_UNTRACKED: Final = frozenset(map(id, (dict, bytearray, array.array, types.CellType)))
 
 
 @dataclass(slots=True)
@@ -99,7 +100,7 @@ class Transaction:
 
     def made(self, value: Any) -> None:
         """Notes a fresh object of a kind that the collector may not track."""
-        if type(value) in _UNTRACKED:
+        if id(type(value)) in _UNTRACKED:
             self._made[id(value)] = value
 
     def entry(self, obj: Any, kind: str, key: Any) -> Effect | None:
@@ -203,6 +204,6 @@ def _describe(kind: str, obj: Any, key: Any) -> str:
     if kind == "deref":
         return f"closure variable {key}"
     if kind == "attr":
-        owner = type.__getattribute__(obj, "__name__") if issubclass(type(obj), type) else type(obj).__name__
+        owner = name_of(obj if issubclass(type(obj), type) else type(obj))
         return f"{owner}.{key}"
-    return f"{type(obj).__name__} contents"
+    return f"{name_of(type(obj))} contents"

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from dynamo_lite.strict.machine.slots import MISSING, dict_of, lookup, mro_of, plain_dict
+from dynamo_lite.strict.machine.slots import MISSING, dict_of, inherits, lookup, plain_dict
 
 Restore = Callable[[], None]
 
@@ -111,7 +111,7 @@ def _save_descriptor(obj: Any, descriptor: Any) -> Restore:
 def _save_content(obj: Any, key: Any) -> Restore:
     """A whole container, at its first write."""
     for cls, save in _CONTENT:
-        if cls in mro_of(type(obj)):
+        if inherits(type(obj), cls):
             return save(obj, key)
     return lambda: None  # not a container that C keeps: its own attributes are announced one by one
 

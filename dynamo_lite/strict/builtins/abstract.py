@@ -11,7 +11,7 @@ from typing import Any, Final
 from dynamo_lite.strict.builtins.registry import replaces
 from dynamo_lite.strict.machine.frame import Frame
 from dynamo_lite.strict.machine.routine import Routine, call
-from dynamo_lite.strict.machine.slots import lookup, mro_of
+from dynamo_lite.strict.machine.slots import inherits, lookup
 from dynamo_lite.strict.machine.truth import truth
 
 _SUBCLASS_CHECK: Final[Any] = abc.ABCMeta.__dict__["__subclasscheck__"]
@@ -47,7 +47,7 @@ def instance_check(frame: Frame, cls: Any, instance: Any, /) -> Routine:
 
 @replaces(_abc._abc_subclasscheck, needed=_instance_needed)
 def subclass_check(frame: Frame, cls: Any, subclass: Any, /) -> Routine:
-    if type not in mro_of(type(subclass)):
+    if not inherits(type(subclass), type):
         raise TypeError("issubclass() arg 1 must be a class")
     hook = yield call(getattr, cls, "__subclasshook__")
     answer = yield call(hook, subclass)
@@ -55,7 +55,7 @@ def subclass_check(frame: Frame, cls: Any, subclass: Any, /) -> Routine:
         if answer is not True and answer is not False:
             raise AssertionError("__subclasshook__ must return True, False, or NotImplemented")
         return answer
-    if cls in mro_of(subclass):
+    if inherits(subclass, cls):
         return True
     for reference in _abc._get_dump(cls)[0]:
         registered = reference()

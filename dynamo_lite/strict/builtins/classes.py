@@ -19,6 +19,7 @@ from dynamo_lite.strict.machine.slots import (
     MISSING,
     classes_changed,
     dict_of,
+    inherits,
     lookup,
     mro_of,
     slot,
@@ -100,9 +101,9 @@ def _most_derived(meta: Any, bases: tuple[Any, ...]) -> Any:
     winner = meta
     for base in bases:
         kind = type(base)
-        if kind in mro_of(winner):
+        if inherits(winner, kind):
             continue
-        if winner in mro_of(kind):
+        if inherits(kind, winner):
             winner = kind
             continue
         raise TypeError(
@@ -261,7 +262,7 @@ def _set_name(frame: Frame, method: Any, value: Any, cls: Any, key: str) -> Rout
 def type_(frame: Frame, args: tuple[Any, ...], kwargs: Kwargs) -> Frame | None:
     if len(args) == 1 and not kwargs:
         policy = frame.policy
-        if policy is not None and type(args[0]) in policy.special_types:
+        if policy is not None and id(type(args[0])) in policy.special_ids:
             return native(frame, type, args, None)
         kind = type(args[0])
         frame.stack.append(types.FrameType if kind is FrameView else kind)
@@ -278,7 +279,7 @@ def _type_call(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Routine:
 @replaces_directly(type.__dict__["__call__"])
 def type_call(frame: Frame, args: tuple[Any, ...], kwargs: Kwargs) -> Frame | None:
     """``type.__call__`` called by name, as ``super().__call__(…)`` in a metaclass."""
-    if not args or type not in mro_of(type(args[0])):
+    if not args or not inherits(type(args[0]), type):
         return native(frame, type.__dict__["__call__"], args, kwargs)
     if args[0] is type:
         return type_(frame, args[1:], kwargs)

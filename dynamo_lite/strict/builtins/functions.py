@@ -28,7 +28,7 @@ from dynamo_lite.strict.machine.iteration import (
 from dynamo_lite.strict.machine.operators import binary_protocol, compare_protocol, compares_in_python
 from dynamo_lite.strict.machine.routine import Routine, call, start
 from dynamo_lite.strict.machine.run import execute
-from dynamo_lite.strict.machine.slots import lookup, mro_of, slot, type_name
+from dynamo_lite.strict.machine.slots import inherits, lookup, slot, type_name
 from dynamo_lite.strict.machine.special import bound_call, special_call
 from dynamo_lite.strict.machine.truth import index, length, truth
 
@@ -64,7 +64,7 @@ def _next(frame: Frame, iterator: Any, method: Any, default: tuple[Any, ...]) ->
 
 
 def _has_interpreted_length(frame: Frame, obj: Any, /) -> bool:
-    if frame.policy is not None and type(obj) in frame.policy.special_types:
+    if frame.policy is not None and id(type(obj)) in frame.policy.special_ids:
         return False
     return slot(frame, type(obj), "__len__") is not None
 
@@ -90,7 +90,7 @@ def _special_or(name: str) -> Any:
 
 def _returns(frame: Frame, obj: Any, name: str, wanted: type, where: str) -> Routine:
     result = yield from bound_call(frame, lookup(type(obj), name), obj, ())
-    if wanted not in mro_of(type(result)):
+    if not inherits(type(result), wanted):
         raise TypeError(
             f"{where} returned non-{'string' if wanted is str else wanted.__name__} (type {type_name(type(result))})"
         )
@@ -130,6 +130,8 @@ def ascii_(frame: Frame, obj: Any, /) -> Routine:
 
 def _format_needed(frame: Frame, obj: Any, spec: Any = "", /) -> bool:
     kind = type(obj)
+    if not inherits(type(spec), str):
+        return False
     return slot(frame, kind, "__format__") is not None or (
         lookup(kind, "__format__") is object.__format__ and _str_needed(frame, obj)
     )
@@ -143,7 +145,7 @@ def format_(frame: Frame, obj: Any, spec: Any = "", /) -> Routine:
             return object.__format__(obj, spec)
         return (yield call(str, obj))
     result = yield from bound_call(frame, method, obj, (spec,))
-    if str not in mro_of(type(result)):
+    if not inherits(type(result), str):
         raise TypeError(f"__format__ must return a str, not {type_name(type(result))}")
     return result
 
@@ -151,7 +153,7 @@ def format_(frame: Frame, obj: Any, spec: Any = "", /) -> Routine:
 @replaces(builtins.hash, needed=_special_or("__hash__"))
 def hash_(frame: Frame, obj: Any, /) -> Routine:
     result = yield from bound_call(frame, lookup(type(obj), "__hash__"), obj, ())
-    if int not in mro_of(type(result)):
+    if not inherits(type(result), int):
         raise TypeError("__hash__ method should return an integer")
     return hash(_Hash(result))
 

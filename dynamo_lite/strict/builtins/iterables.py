@@ -18,7 +18,7 @@ from dynamo_lite.strict.machine.frame import Frame
 from dynamo_lite.strict.machine.iteration import SizedSequenceProxy, iterates_in_python
 from dynamo_lite.strict.machine.routine import Routine
 from dynamo_lite.strict.machine.run import execute
-from dynamo_lite.strict.machine.slots import MISSING, lookup, mro_of, slot
+from dynamo_lite.strict.machine.slots import MISSING, inherits, lookup, slot
 from dynamo_lite.strict.machine.special import special_call
 
 
@@ -133,7 +133,7 @@ def _of_set(fn: Any) -> Replacement:
 
     def replacement(frame: Frame, args: tuple[Any, ...], kwargs: Kwargs) -> Frame | None:
         stepped = [type(each) for each in args[1:] if iterates_in_python(frame, each)]
-        direct = any(set in mro_of(kind) or frozenset in mro_of(kind) for kind in stepped)
+        direct = any(inherits(kind, set) or inherits(kind, frozenset) for kind in stepped)
         return native(frame, fn, args, kwargs) if direct else standing(frame, args, kwargs)
 
     return replacement

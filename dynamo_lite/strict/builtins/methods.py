@@ -22,7 +22,7 @@ from dynamo_lite.strict.machine.iteration import (
     iterates_in_python,
 )
 from dynamo_lite.strict.machine.routine import Routine, call, start
-from dynamo_lite.strict.machine.slots import mro_of, type_name
+from dynamo_lite.strict.machine.slots import inherits, type_name
 from dynamo_lite.strict.machine.view import view_of
 
 
@@ -53,9 +53,9 @@ def generator_throw(frame: Frame, args: tuple[Any, ...], kwargs: Kwargs) -> Fram
         return native(frame, throw, args, kwargs)
     if not inner.started and len(args) == 2:
         thrown = args[1]
-        if BaseException in mro_of(type(thrown)):
+        if inherits(type(thrown), BaseException):
             return throw_first(frame, args[0], inner, thrown)
-        if issubclass(type(thrown), type) and BaseException in mro_of(thrown):
+        if issubclass(type(thrown), type) and inherits(thrown, BaseException):
             return start(frame, _throw_made(args[0], thrown))
     innermost = inner
     while (deeper := suspended(delegate_of(innermost))) is not None:
@@ -71,7 +71,7 @@ def _throw_made(obj: Any, cls: Any) -> Routine:
     """``obj.throw(cls)``: what goes wrong when the exception is made is thrown in its place."""
     try:
         error = yield call(cls)
-        if BaseException not in mro_of(type(error)):
+        if not inherits(type(error), BaseException):
             kind = type_name(type(error))
             raise TypeError(f"calling {cls!r} should have returned an instance of BaseException, not {kind}")
     except BaseException as problem:

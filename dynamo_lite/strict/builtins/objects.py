@@ -14,14 +14,14 @@ from dynamo_lite.strict.machine.attributes import get_attr
 from dynamo_lite.strict.machine.calls import Kwargs, native
 from dynamo_lite.strict.machine.frame import NULL, Frame, cell_value
 from dynamo_lite.strict.machine.routine import Routine, call, start
-from dynamo_lite.strict.machine.slots import dict_of, lookup, mro_of, slot, type_name
+from dynamo_lite.strict.machine.slots import dict_of, inherits, lookup, mro_of, slot, type_name
 from dynamo_lite.strict.machine.special import bound_call
 from dynamo_lite.strict.machine.truth import truth
 
 
 @replaces_directly(builtins.getattr)
 def getattr_(frame: Frame, args: tuple[Any, ...], kwargs: Kwargs) -> Frame | None:
-    if kwargs or not 2 <= len(args) <= 3 or str not in mro_of(type(args[1])):
+    if kwargs or not 2 <= len(args) <= 3 or not inherits(type(args[1]), str):
         return native(frame, getattr, args, kwargs)
     if len(args) == 2:
         return get_attr(frame, args[0], args[1])
@@ -37,7 +37,7 @@ def _get_or_default(obj: Any, name: str, default: Any) -> Routine:
 
 @replaces(builtins.hasattr)
 def hasattr_(frame: Frame, obj: Any, name: str, /) -> Routine:
-    if str not in mro_of(type(name)):
+    if not inherits(type(name), str):
         raise TypeError(f"attribute name must be string, not '{type_name(type(name))}'")
     try:
         yield getattr, (obj, name), None
@@ -48,7 +48,7 @@ def hasattr_(frame: Frame, obj: Any, name: str, /) -> Routine:
 
 @replaces(builtins.setattr)
 def setattr_(frame: Frame, obj: Any, name: str, value: Any, /) -> Routine:
-    if str not in mro_of(type(name)):
+    if not inherits(type(name), str):
         raise TypeError(f"attribute name must be string, not '{type_name(type(name))}'")
     request = stores.set_attr(frame, obj, name, value)
     if request is not None:
@@ -57,7 +57,7 @@ def setattr_(frame: Frame, obj: Any, name: str, value: Any, /) -> Routine:
 
 @replaces(builtins.delattr)
 def delattr_(frame: Frame, obj: Any, name: str, /) -> Routine:
-    if str not in mro_of(type(name)):
+    if not inherits(type(name), str):
         raise TypeError(f"attribute name must be string, not '{type_name(type(name))}'")
     request = stores.del_attr(frame, obj, name)
     if request is not None:
@@ -69,7 +69,7 @@ def _generic_get(slot_wrapper: Any, look_up: Callable[[Frame, Any, str], Frame |
 
     def replacement(frame: Frame, args: tuple[Any, ...], kwargs: Kwargs) -> Frame | None:
         obj, name = args if len(args) == 2 and not kwargs else (None, None)
-        if str not in mro_of(type(name)) or slot_wrapper.__objclass__ not in mro_of(type(obj)):
+        if not inherits(type(name), str) or not inherits(type(obj), slot_wrapper.__objclass__):
             return native(frame, slot_wrapper, args, kwargs)
         following = look_up(frame, obj, name)  # type: ignore[arg-type]
         if following is None and frame.policy is not None:
@@ -106,7 +106,7 @@ def _applies(wrapper: Any, obj: Any) -> bool:
 
 def _generic(wrapper: Any, act: Any) -> None:
     def routine(frame: Frame, obj: Any, name: str, *value: Any) -> Routine:
-        if str not in mro_of(type(name)) or not _applies(wrapper, obj):
+        if not inherits(type(name), str) or not _applies(wrapper, obj):
             wrapper(obj, name, *value)
             return
         request = act(frame, obj, name, *value)
@@ -153,12 +153,20 @@ def isinstance_(frame: Frame, args: tuple[Any, ...], kwargs: Kwargs) -> Frame | 
         if type(obj) is cls:
             frame.stack.append(True)
             return None
-        if type(cls) is type and cls in mro_of(type(obj)):
+        if type(cls) is type and inherits(type(obj), cls):
             frame.stack.append(True)
             return None
-        if frame.policy is None or type(obj) not in frame.policy.special_types:
+        special = frame.policy is not None and id(type(obj)) in frame.policy.special_ids
+        if not special or _asks_metaclass(frame, cls):
             return start(frame, _check("__instancecheck__", frame, obj, cls))
     return native(frame, isinstance, args, kwargs)
+
+
+def _asks_metaclass(frame: Frame, cls: Any) -> bool:
+    """Whether code of a metaclass decides what is an instance, of a class or of one in a tuple."""
+    if type(cls) is tuple:
+        return any(_asks_metaclass(frame, each) for each in cls)
+    return slot(frame, type(cls), "__instancecheck__") is not None
 
 
 def _check(name: str, frame: Frame, obj: Any, cls: Any) -> Routine:
@@ -176,15 +184,15 @@ def _check(name: str, frame: Frame, obj: Any, cls: Any) -> Routine:
         result = yield from bound_call(frame, method, cls, (obj,))
         return (yield from truth(frame, result))
     if name == "__instancecheck__" and kind is type and _plain_class_attribute(frame, obj):
-        return cls in mro_of(type(obj)) or isinstance(obj, cls)
+        return inherits(type(obj), cls) or isinstance(obj, cls)
     if name == "__instancecheck__" and not _plain_class_attribute(frame, obj) and kind is type:
-        if cls in mro_of(type(obj)):
+        if inherits(type(obj), cls):
             return True
         try:
             claimed = yield getattr, (obj, "__class__"), None
         except AttributeError:
             return False
-        return issubclass(type(claimed), type) and cls in mro_of(claimed)
+        return issubclass(type(claimed), type) and inherits(claimed, cls)
     return native_check(obj, cls)
 
 

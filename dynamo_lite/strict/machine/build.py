@@ -117,7 +117,7 @@ def list_extend(frame: Frame, stack: list[Any], depth: int) -> Frame | None:
 def _extend(frame: Frame, target: list[Any], value: Any) -> Routine:
     kind = type(value)
     if (
-        (frame.policy is None or kind not in frame.policy.special_types)
+        (frame.policy is None or id(kind) not in frame.policy.special_ids)
         and lookup(kind, "__iter__") is MISSING
         and lookup(kind, "__getitem__") is MISSING
     ):
@@ -222,7 +222,7 @@ def format_value(frame: Frame, stack: list[Any], how: tuple[str | None, bool]) -
     spec = stack.pop() if has_spec else ""
     value = stack.pop()
     policy = frame.policy
-    if policy is not None and type(value) in policy.special_types:
+    if policy is not None and id(type(value)) in policy.special_ids:
         stack.append(policy.format(value, conversion, spec))
         return None
     kind = type(value)
@@ -249,7 +249,7 @@ _CONVERSIONS: dict[str, Any] = {"s": str, "r": repr, "a": ascii}
 def convert_value(frame: Frame, stack: list[Any], conversion: str) -> Frame | None:
     value = stack.pop()
     policy = frame.policy
-    if policy is not None and type(value) in policy.special_types:
+    if policy is not None and id(type(value)) in policy.special_ids:
         stack.append(policy.format(value, conversion, ""))
         return None
     return start(frame, _convert(_CONVERSIONS[conversion], value))

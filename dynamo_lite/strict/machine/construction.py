@@ -17,7 +17,7 @@ from dynamo_lite.strict.machine.calls import (
 )
 from dynamo_lite.strict.machine.frame import Frame
 from dynamo_lite.strict.machine.routine import Routine, start
-from dynamo_lite.strict.machine.slots import lookup, mro_of, slot, type_name
+from dynamo_lite.strict.machine.slots import inherits, lookup, slot, type_name
 
 
 def call_class(frame: Frame, cls: Any, args: tuple[Any, ...], kwargs: Kwargs) -> Frame | None:
@@ -54,7 +54,7 @@ def construct(frame: Frame, cls: Any, args: tuple[Any, ...], kwargs: Kwargs) -> 
                 return native(frame, _TYPE_CALL, (cls, *args), kwargs)
             native(frame, maker, (cls, *args), kwargs)
             obj = frame.stack.pop()
-            if cls not in mro_of(type(obj)):
+            if not inherits(type(obj), cls):
                 frame.stack.append(obj)
                 return None
             return initialise(frame, cls, obj, args, kwargs)
@@ -98,7 +98,7 @@ def _construct(frame: Frame, cls: Any, args: tuple[Any, ...], kwargs: Kwargs) ->
     new = lookup(cls, "__new__")
     maker = yield from bind(frame, new, None, cls)
     obj = yield maker, (cls, *args), kwargs
-    if cls in mro_of(type(obj)):
+    if inherits(type(obj), cls):
         init = lookup(type(obj), "__init__")
         if type(init) is FunctionType:
             result = yield init, (obj, *args), kwargs

@@ -10,7 +10,7 @@ from dynamo_lite.strict.machine.calls import invoke
 from dynamo_lite.strict.machine.frame import Frame
 from dynamo_lite.strict.machine.routine import Routine, call, start
 from dynamo_lite.strict.machine.run import chain, get_context, get_traceback, unwind
-from dynamo_lite.strict.machine.slots import MISSING, lookup, mro_of, type_name
+from dynamo_lite.strict.machine.slots import MISSING, inherits, lookup, mro_of, type_name
 from dynamo_lite.strict.machine.special import lookup_special
 
 
@@ -31,7 +31,7 @@ def raise_(frame: Frame, stack: list[Any], count: int) -> Frame | None:
 
 def isinstance_of(obj: Any, cls: type) -> bool:
     """isinstance by the type alone, without asking the object."""
-    return cls in mro_of(type(obj))
+    return inherits(type(obj), cls)
 
 
 def _raise(frame: Frame, error: BaseException, cause: Any) -> Frame:
@@ -52,7 +52,7 @@ def _make(frame: Frame, error: Any, cause: Any) -> Routine:
 def _instance(value: Any, message: str, check: bool) -> Routine:
     if issubclass(type(value), type) and issubclass(value, BaseException):
         made = yield call(value)
-        if BaseException not in mro_of(type(made)):
+        if not inherits(type(made), BaseException):
             raise TypeError(
                 f"calling {value!r} should have returned an instance of BaseException, not {type(made)!r}"
             )

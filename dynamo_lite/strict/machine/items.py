@@ -14,12 +14,14 @@ from dynamo_lite.strict.machine.special import bound_call
 from dynamo_lite.strict.machine.stores import dropped
 from dynamo_lite.strict.machine.truth import index, truth
 
-_PLAIN_KEYS: Final = frozenset({int, str, bool, float, bytes, type(None)})
+# By identity: the hash of a class, and what it is equal to, may be code of its metaclass.
+_PLAIN_KEYS: Final = frozenset(map(id, (int, str, bool, float, bytes, type(None))))
+_SEQUENCES: Final = frozenset(map(id, (list, tuple, str, bytes, bytearray, range)))
 
 
 def special_key(frame: Frame, key: Any) -> bool:
     """Whether a key is, or holds at its first level, a value of a special type."""
-    special = frame.policy.special_types  # type: ignore[union-attr]
+    special = frame.policy.special_ids  # type: ignore[union-attr]
     kind = type(key)
     if kind in special:
         return True
@@ -34,7 +36,7 @@ def get_item(frame: Frame, obj: Any, key: Any) -> Frame | None:
     """``obj[key]``: pushes the value, or returns the frame that will."""
     policy = frame.policy
     kind = type(obj)
-    if policy is not None and kind in policy.special_types:
+    if policy is not None and id(kind) in policy.special_ids:
         frame.stack.append(policy.subscript(obj, key))
         return None
     method = slot(frame, kind, "__getitem__")
@@ -54,7 +56,7 @@ def get_item(frame: Frame, obj: Any, key: Any) -> Frame | None:
         value = obj[key]
     elif special_key(frame, key):
         value = policy.subscript(obj, key)
-    elif kind in _SEQUENCES:
+    elif id(kind) in _SEQUENCES:
         value = policy.load_item(obj, key, obj[key])
     else:
         value = policy.load_item(obj, key, policy.operate(operator.getitem, obj, key))
@@ -62,13 +64,10 @@ def get_item(frame: Frame, obj: Any, key: Any) -> Frame | None:
     return None
 
 
-_SEQUENCES: Final = (list, tuple, str, bytes, bytearray, range)
-
-
 def key_needs_routine(frame: Frame, kind: type, key: Any) -> bool:
     """Whether C would call an interpreted ``__index__`` of the key, or of a slice's parts."""
     of = type(key)
-    if of in _PLAIN_KEYS or kind not in _SEQUENCES:
+    if id(of) in _PLAIN_KEYS or id(kind) not in _SEQUENCES:
         return False
     if of is slice:
         return any(
@@ -136,7 +135,7 @@ def set_item(frame: Frame, obj: Any, key: Any, value: Any) -> Frame | None:
     """``obj[key] = value``; leaves nothing on the stack."""
     kind = type(obj)
     policy = frame.policy
-    if policy is not None and kind in policy.special_types:
+    if policy is not None and id(kind) in policy.special_ids:
         policy.call_native(_setitem, (obj, key, value), {}, frame)
         return None
     method = slot(frame, kind, "__setitem__")
@@ -222,8 +221,8 @@ def contains_value(frame: Frame, container: Any, value: Any) -> Frame | None:
     """``value in container``: pushes the bool, or returns the frame that will."""
     policy = frame.policy
     kind = type(container)
-    special = policy is not None and type(value) in policy.special_types
-    if policy is not None and (kind in policy.special_types or (special and not _asks(frame, container))):
+    special = policy is not None and id(type(value)) in policy.special_ids
+    if policy is not None and (id(kind) in policy.special_ids or (special and not _asks(frame, container))):
         frame.stack.append(policy.contains(container, value))
         return None
     routine = contains_routine(frame, container, value)
@@ -280,7 +279,7 @@ def equal(frame: Frame, left: Any, right: Any) -> Routine:
         result = yield from compare_protocol(frame, "==", left, right)
         return (yield from truth(frame, result))
     policy = frame.policy
-    if policy is not None and (type(left) in policy.special_types or type(right) in policy.special_types):
+    if policy is not None and (id(type(left)) in policy.special_ids or id(type(right)) in policy.special_ids):
         return (yield from truth(frame, policy.compare("==", left, right)))
     return left == right
 

@@ -41,7 +41,7 @@ def get_iter_of(frame: Frame, obj: Any) -> Frame | None:
         frame.stack.append(iter(obj))
         return None
     policy = frame.policy
-    if policy is not None and kind in policy.special_types:
+    if policy is not None and id(kind) in policy.special_ids:
         frame.stack.append(policy.iterate(obj))
         return None
     if not iterates_in_python(frame, obj):
@@ -53,7 +53,7 @@ def get_iter_of(frame: Frame, obj: Any) -> Frame | None:
 def get_iterator(frame: Frame, obj: Any) -> Routine:
     """``iter(obj)`` step by step."""
     kind = type(obj)
-    if frame.policy is not None and kind in frame.policy.special_types:
+    if frame.policy is not None and id(kind) in frame.policy.special_ids:
         return frame.policy.iterate(obj)
     method = slot(frame, kind, "__iter__")
     if method is None:
@@ -170,7 +170,7 @@ def collect(frame: Frame, obj: Any) -> Routine:
     """A list of what iterating gives."""
     if type(obj) is list or type(obj) is tuple:
         return list(obj)
-    special = frame.policy is not None and type(obj) in frame.policy.special_types
+    special = frame.policy is not None and id(type(obj)) in frame.policy.special_ids
     stepped = type(obj) is GeneratorType or type(obj) is SEQUENCE_ITERATOR
     if (
         not special
@@ -317,7 +317,7 @@ def unpack(frame: Frame, value: Any, before: int, after: int) -> Routine:
     """The items for a target list; ``after`` is -1 where nothing is starred."""
     kind = type(value)
     if (
-        (frame.policy is None or kind not in frame.policy.special_types)
+        (frame.policy is None or id(kind) not in frame.policy.special_ids)
         and lookup(kind, "__iter__") is MISSING
         and lookup(kind, "__getitem__") is MISSING
     ):

@@ -7,7 +7,7 @@ from typing import Any, Final
 from dynamo_lite.strict.decode.versions import CALLED_PATTERN_MUST_BE
 from dynamo_lite.strict.machine.frame import Frame
 from dynamo_lite.strict.machine.routine import Routine, call, start
-from dynamo_lite.strict.machine.slots import mro_of, type_name
+from dynamo_lite.strict.machine.slots import inherits, type_name
 from dynamo_lite.strict.machine.truth import length
 
 # Py_TPFLAGS_SEQUENCE and Py_TPFLAGS_MAPPING; Python does not show them but through __flags__
@@ -58,7 +58,7 @@ def match_class(frame: Frame, stack: list[Any], count: int) -> Frame | None:
 
 
 def _class(frame: Frame, subject: Any, cls: Any, count: int, names: tuple[str, ...]) -> Routine:
-    if type not in mro_of(type(cls)):
+    if not inherits(type(cls), type):
         raise TypeError(f"called match pattern must be a {CALLED_PATTERN_MUST_BE}")
     if not (yield call(isinstance, subject, cls)):
         return None
@@ -70,7 +70,7 @@ def _class(frame: Frame, subject: Any, cls: Any, count: int, names: tuple[str, .
             itself = False
         except AttributeError:
             positions = ()
-            itself = any(base in mro_of(cls) for base in _SELF_MATCHING)
+            itself = any(inherits(cls, base) for base in _SELF_MATCHING)
         if type(positions) is not tuple:
             raise TypeError(
                 f"{type_name(cls)}.__match_args__ must be a tuple (got {type_name(type(positions))})"

@@ -20,7 +20,7 @@ _CONVERSIONS: Final[dict[str, Callable[[Any], str]]] = {"s": str, "r": repr, "a"
 class NullPolicy:
     """Every hook does what the machine would do without a policy."""
 
-    special_types: Collection[type] = frozenset()
+    special_ids: Collection[int] = frozenset()
     uncatchable: tuple[type[BaseException], ...] = ()
     observer: Observer | None = None
 

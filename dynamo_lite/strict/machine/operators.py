@@ -16,7 +16,7 @@ from dynamo_lite.strict.machine.calls import bind, invoke
 from dynamo_lite.strict.machine.frame import Frame
 from dynamo_lite.strict.machine.iteration import extend, iterates_in_python
 from dynamo_lite.strict.machine.routine import Routine, call, start
-from dynamo_lite.strict.machine.slots import MISSING, NATIVE, lookup, mro_of, slot, type_name
+from dynamo_lite.strict.machine.slots import MISSING, NATIVE, inherits, lookup, slot, type_name
 from dynamo_lite.strict.machine.special import bound_call
 from dynamo_lite.strict.machine.truth import index, truth
 
@@ -52,14 +52,14 @@ _UNARY: Final[dict[str, tuple[str, Callable[[Any], Any]]]] = {
 def _special(frame: Frame, left: Any, right: Any) -> bool:
     policy = frame.policy
     assert policy is not None
-    return type(left) in policy.special_types or type(right) in policy.special_types
+    return id(type(left)) in policy.special_ids or id(type(right)) in policy.special_ids
 
 
 def answers(frame: Frame, value: Any, *names: str) -> bool:
     """Whether an operand beside a special one answers the operator by code of the program, in one of these slots."""
     kind = type(value)
     assert frame.policy is not None
-    return kind not in frame.policy.special_types and any(
+    return id(kind) not in frame.policy.special_ids and any(
         compares_in_python(frame, kind, name) for name in names
     )
 
@@ -94,7 +94,7 @@ def binary(frame: Frame, symbol: str, left: Any, right: Any) -> Frame | None:
     if (
         own is None
         and type(method) is FunctionType
-        and (kind is other or (other_method is None and not issubclass(other, kind)))
+        and (kind is other or (other_method is None and not inherits(other, kind)))
         and (in_place is None or lookup(kind, in_place) is MISSING)
     ):
         following = invoke(frame, method, (left, right), None)
@@ -163,7 +163,7 @@ def binary_protocol(frame: Frame, name: str, left: Any, right: Any, in_place: An
     sequence, repeated = _is_sequence_slot(last, name), _is_sequence_slot(reflected, name)
     tried = kind is other or repeated
     overridden = not tried and reflected is not MISSING and reflected is not lookup(kind, f"__r{name}__")
-    if overridden and kind in mro_of(other):
+    if overridden and inherits(other, kind):
         result = yield from bound_call(frame, reflected, right, (left,))
         if result is not NotImplemented:
             return result
@@ -243,7 +243,7 @@ def compare_values(frame: Frame, symbol: str, left: Any, right: Any) -> Frame | 
         return None
     kind, other = type(left), type(right)
     method = slot(frame, kind, forward)
-    if type(method) is FunctionType and (kind is other or not issubclass(other, kind)):
+    if type(method) is FunctionType and (kind is other or not inherits(other, kind)):
         following = invoke(frame, method, (left, right), None)
         if following is not None:
             following.deliver = _deliver_comparison
@@ -296,7 +296,7 @@ def compare_protocol(frame: Frame, symbol: str, left: Any, right: Any) -> Routin
     forward, reflected, _ = _COMPARE[symbol]
     kind, other = type(left), type(right)
     tried = False
-    if kind is not other and kind in mro_of(other):
+    if kind is not other and inherits(other, kind):
         result = yield from _ask(frame, reflected, right, left)
         if result is not NotImplemented:
             return result
@@ -366,7 +366,7 @@ COMPARE_HANDLERS: Final[tuple[Handler, ...]] = tuple(_compare_handler(symbol) fo
 
 def unary(frame: Frame, symbol: str, value: Any) -> Frame | None:
     """``symbol value``: pushes the result, or returns the frame that will."""
-    if frame.policy is not None and type(value) in frame.policy.special_types:
+    if frame.policy is not None and id(type(value)) in frame.policy.special_ids:
         frame.stack.append(frame.policy.unary(symbol, value))
         return None
     name, native = _UNARY[symbol]

@@ -22,8 +22,8 @@ CONSTANT_MARK: Final = "_dynamo_marked_constant"
 class Policy(Protocol):
     """Hooks, called only where a frame has a policy."""
 
-    special_types: Collection[type]
-    """Types whose operators are asked of the policy and never interpreted: tensors, symbolic numbers."""
+    special_ids: Collection[int]
+    """The identities of types (a metaclass may define ``__hash__``) whose operators are asked of the policy and never interpreted: tensors, symbolic numbers."""
 
     uncatchable: tuple[type[BaseException], ...]
     """Exceptions that no handler of the user's, not even ``finally``, gets to see: refusals end the run."""

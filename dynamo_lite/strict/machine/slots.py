@@ -26,14 +26,19 @@ def mro_of(cls: type) -> tuple[type, ...]:
     return found
 
 
-_name: Final = type.__dict__["__name__"].__get__
+def inherits(cls: type, base: type) -> bool:
+    """Whether ``base`` is in the MRO of ``cls``, without asking a metaclass, whose ``__eq__`` or ``__subclasscheck__`` may be the program's."""
+    return type.__subclasscheck__(base, cls)
+
+
+name_of: Final = type.__dict__["__name__"].__get__
 _flags: Final = type.__dict__["__flags__"].__get__
 _HEAP, _IMMUTABLE = 1 << 9, 1 << 8
 
 
 def type_name(cls: type) -> str:
     """What C's messages call a type: C types with their module; the metaclass is not asked."""
-    name: str = _name(cls)
+    name: str = name_of(cls)
     if _flags(cls) & (_HEAP | _IMMUTABLE) == _HEAP:
         return name
     module = type.__getattribute__(cls, "__module__")

@@ -14,7 +14,7 @@ from dynamo_lite.strict.machine.special import bound_call
 def truth_now(frame: Frame, value: Any) -> bool | None:
     """``bool(value)`` where no interpreted code is needed for it, else None."""
     kind = type(value)
-    if frame.policy is not None and kind in frame.policy.special_types:
+    if frame.policy is not None and id(kind) in frame.policy.special_ids:
         return frame.policy.truth(value)
     if slot(frame, kind, "__bool__") is not None:
         return None
@@ -183,9 +183,9 @@ def pop_jump_if_not_none(frame: Frame, stack: list[Any], target: int) -> None:
 
 def _identical(frame: Frame, left: Any, right: Any) -> bool:
     policy = frame.policy
-    if policy is not None and type(left) in policy.special_types:
+    if policy is not None and id(type(left)) in policy.special_ids:
         return policy.identical(left, right)
-    if policy is not None and type(right) in policy.special_types:
+    if policy is not None and id(type(right)) in policy.special_ids:
         return policy.identical(right, left)
     return left is right
 

@@ -16,7 +16,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from dynamo_lite.strict.machine.slots import MISSING, mro_of
+from dynamo_lite.strict.machine.slots import MISSING, inherits, mro_of
 
 PLAIN: Final = frozenset({int, float, complex, bool, str, bytes, type(None)})
 
@@ -77,7 +77,7 @@ def is_changed(value: Any, before: tuple[Any, ...]) -> bool:
         return True
     if all(map(operator.is_, now, before)):
         return False
-    if any(cls in mro_of(type(value)) for cls in _SETS):
+    if any(inherits(type(value), cls) for cls in _SETS):
         if all(type(item) in PLAIN for item in (*now, *before)):
             return {(type(item), item) for item in now} != {(type(item), item) for item in before}
         return set(map(id, now)) != set(map(id, before))

@@ -20,7 +20,7 @@ class RehearsalPolicy:
     def __init__(self, inner: Policy, refuse: Callable[[str], BaseException]) -> None:
         self.inner = inner
         self.refuse = refuse
-        self.special_types = inner.special_types
+        self.special_ids = inner.special_ids
         self.uncatchable = inner.uncatchable
         self.observer = inner.observer
         self.opaque: Callable[[CodeType], bool] = inner.opaque
@@ -38,7 +38,7 @@ class RehearsalPolicy:
         return self._checked(self.inner.call_native(fn, args, kwargs, frame))
 
     def _checked(self, value: Any) -> Any:
-        if type(value) in self.special_types:
+        if id(type(value)) in self.special_ids:
             raise self.refuse(_TENSORS)
         return value
 

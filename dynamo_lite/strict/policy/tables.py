@@ -41,11 +41,15 @@ OPAQUE_FILES: Final = frozenset(
 
 # --- types whose values have no slots of the program's, in them or below them
 
-QUIET: Final[frozenset[type]] = frozenset(
-    {
-        int, float, complex, bool, str, bytes, type(None), range, type, FunctionType, BuiltinFunctionType, ModuleType,
-        type(NotImplemented), type(...), CodeType, CellType,
-    }
+# By identity, as ``special_ids`` of a policy: the hash of a class may be code of its metaclass.
+QUIET: Final[frozenset[int]] = frozenset(
+    map(
+        id,
+        (
+            int, float, complex, bool, str, bytes, type(None), range, type, FunctionType, BuiltinFunctionType, ModuleType,
+            type(NotImplemented), type(...), CodeType, CellType,
+        ),
+    )
 )  # fmt: skip
 
 # --- library code that C may call unrehearsed, and weak-reference callbacks that may be made: file → why that is sound

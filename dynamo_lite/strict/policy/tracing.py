@@ -70,15 +70,15 @@ class TracePolicy(NullPolicy):
         self.watch = Watch(self)
         self.observer: Observer | None = self.watch
         self._caches: dict[int, tuple[Any, Any]] = {}
-        self.special_types = frozenset(
-            {tracer.library.fake_class, SymInt, SymFloat, SymBool, *tracer.library.tensor_types()}
+        self.special_ids = frozenset(
+            map(id, (tracer.library.fake_class, SymInt, SymFloat, SymBool, *tracer.library.tensor_types()))
         )
 
     # --- what C calls by itself
 
     def operate(self, fn: Callable[..., Any], *operands: Any) -> Any:
         for operand in operands:
-            if type(operand) not in tables.QUIET:
+            if id(type(operand)) not in tables.QUIET:
                 return self.watch.call(fn, operands, {})
         return fn(*operands)
 
@@ -126,7 +126,7 @@ class TracePolicy(NullPolicy):
             return all(map(self._is_usual, value))
         if kind is slice:
             return all(map(self._is_usual, (value.start, value.stop, value.step)))
-        if kind in tables.QUIET or kind in self.special_types:
+        if id(kind) in tables.QUIET or id(kind) in self.special_ids:
             return True
         return self.tracer.library.is_plain(value) or places.is_our_class(kind)
 
@@ -139,7 +139,7 @@ class TracePolicy(NullPolicy):
         given = (*args, *kwargs.values())
         if any(isinstance(value, tables.NUMBERS) for value in given):
             return self.tracer.invoke(partial(function, **kwargs), args)
-        if not any(type(value) in self.special_types for value in given) and type(function) is FunctionType:
+        if not any(id(type(value)) in self.special_ids for value in given) and type(function) is FunctionType:
             held = self.watch.peek(fn, args, kwargs)
             if held is not MISSING:
                 return held
@@ -162,7 +162,7 @@ class TracePolicy(NullPolicy):
             finalizer = lookup(cls, "__del__")
             if type(finalizer) is FunctionType and not places.is_ours(finalizer.__code__):
                 raise FINALIZER(name=finalizer.__qualname__, location=traced.location())
-            if weakref.ref in mro_of(cls):
+            if any(base is weakref.ref for base in mro_of(cls)):
                 given = args if type(fn) is type else args[1:]
                 callback = given[1:]
                 if callback and type(callback[0]) is FunctionType and not _is_weakref_code(callback[0]):
@@ -396,7 +396,7 @@ class TracePolicy(NullPolicy):
         """Something was read of an outside object, and not after the program wrote it."""
         self.origins.read_from(origin, kind, step, value)
         cls = type(value)
-        if cls not in tables.QUIET and _is_native_iterator(cls):
+        if id(cls) not in tables.QUIET and _is_native_iterator(cls):
             raise ITERATOR_OUTSIDE(type=cls.__name__, location=traced.location())
 
     # --- writes
