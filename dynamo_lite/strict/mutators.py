@@ -75,6 +75,8 @@ BY_NAME: Final[dict[tuple[str, str], int]] = {
     ("_collections", "_count_elements"): 0,
     ("_struct", "pack_into"): 1,
 }
+_FUNCTION_NAMES: Final = frozenset(name for _, name in BY_NAME)
+_NAMES: Final = frozenset().union(*MUTATORS.values())
 _NUMPY_FIRST: Final = frozenset({"copyto", "put", "place", "putmask"})
 _METHODS: Final = (
     types.BuiltinFunctionType,
@@ -89,6 +91,8 @@ def mutated(fn: Any, args: tuple[Any, ...]) -> Any:
     if type(fn) not in _METHODS:
         return MISSING
     name = fn.__name__
+    if name not in _NAMES and fn not in FUNCTIONS and name not in _FUNCTION_NAMES:
+        return MISSING
     if type(fn) in (types.MethodDescriptorType, types.WrapperDescriptorType):
         owner = args[0] if args else MISSING
     else:
@@ -112,6 +116,9 @@ def _argument(fn: Any, args: tuple[Any, ...]) -> Any:
 
 def changed_by_numpy(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
     """The arrays that a function of NumPy writes: ``out``, and the first argument of those that are named for it."""
+    plain = type(fn) in _METHODS and fn.__name__ not in _NUMPY_FIRST and not kwargs
+    if plain and type(getattr(fn, "__self__", None)) is not np.ufunc:
+        return []
     out = kwargs.get("out")
     found = [each for each in (out if type(out) is tuple else (out,)) if each is not None]
     if type(fn) is np.ufunc:

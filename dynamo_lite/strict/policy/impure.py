@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from dataclasses import dataclass
 from types import (
     BuiltinFunctionType,
     ClassMethodDescriptorType,
@@ -23,6 +24,9 @@ LOCK_ANSWERS: Final[dict[str, Any]] = {"__enter__": True, "__exit__": None, "acq
 """What a free lock answers. A lock keeps threads apart and changes no result, so a trace neither takes nor releases it."""
 
 
+_DESCRIPTORS: Final = (MethodDescriptorType, WrapperDescriptorType, ClassMethodDescriptorType)
+
+
 def is_lock_method(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
     """Whether a C function enters or leaves a lock as ``with`` does; with a timeout or without blocking it may fail."""
     if type(fn.__self__) not in LOCKS or fn.__name__ not in LOCK_ANSWERS:
@@ -40,7 +44,7 @@ def module_of(fn: Any) -> str:
         if fn.__module__ is not None and not issubclass(type(owner), type):
             return str(fn.__module__)
         return _defining(owner if issubclass(type(owner), type) else type(owner), fn.__name__)
-    if kind in (MethodDescriptorType, WrapperDescriptorType, ClassMethodDescriptorType, MethodWrapperType):
+    if kind in _DESCRIPTORS or kind is MethodWrapperType:
         return _module(fn.__objclass__)
     if issubclass(kind, type):
         return _defining(fn, "__new__")
@@ -65,7 +69,45 @@ _PYTHON: Final = (FunctionType, staticmethod, classmethod, property)
 
 def name_of(fn: Any) -> str:
     """``time.perf_counter``: the name in tables and messages."""
-    return f"{module_of(fn)}.{_own_name(fn)}"
+    return _known(fn).name
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """What is said of a C function or class, whatever it is called with; ``held`` keeps the key of its record alive."""
+
+    name: str
+    refusal: modules.Reason | None
+    held: Any
+
+
+_KNOWN: Final[dict[Any, _Known]] = {}
+modules.ON_CHANGE.append(_KNOWN.clear)
+
+
+def _known(fn: Any) -> _Known:
+    """Functions of modules and methods of C's own types are looked at once."""
+    kind = type(fn)
+    held: Any = fn
+    key: Any = None
+    if kind is BuiltinFunctionType:
+        owner = fn.__self__
+        if owner is None or type(owner) is ModuleType or fn.__module__ is not None:
+            key = id(fn)
+        elif not _flags(type(owner)) & _HEAP and not issubclass(type(owner), type):
+            held, key = type(owner), (id(type(owner)), fn.__name__)
+    elif kind in _DESCRIPTORS and not _flags(fn.__objclass__) & _HEAP:
+        key = id(fn)
+    found = _KNOWN.get(key) if key is not None else None
+    if found is None:
+        found = _Known(f"{module_of(fn)}.{_own_name(fn)}", _refusal(fn), held)
+        if key is not None:
+            _KNOWN[key] = found
+    return found
+
+
+_flags: Final = type.__dict__["__flags__"].__get__
+_HEAP: Final = 1 << 9
 
 
 def _own_name(fn: Any) -> str:
@@ -75,6 +117,10 @@ def _own_name(fn: Any) -> str:
 
 def refusal(fn: Any) -> modules.Reason | None:
     """``(what it does, what to do instead)`` for C code that strict mode does not call; None for what it calls."""
+    return _known(fn).refusal
+
+
+def _refusal(fn: Any) -> modules.Reason | None:
     owner = getattr(fn, "__self__", None)
     name = _own_name(fn)
     if type(owner) is type and name in tables.CLOCK_METHODS and owner.__module__ == "datetime":

@@ -6,6 +6,7 @@ their module are named one by one. Python modules are interpreted: what they do 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
 Reason = tuple[str, str]
@@ -156,11 +157,15 @@ FUNCTIONS: Final[dict[str, Reason | None]] = {
 # whole packages whose C code is known: their functions compute; what draws, writes or takes tensors is met on the way
 KNOWN_PACKAGES: Final = frozenset({"dynamo_lite", "fx_ir", "numpy", "solver", "torch"})
 _registered: Final[set[str]] = set()
+# called when what is said of modules changes
+ON_CHANGE: Final[list[Callable[[], None]]] = []
 
 
 def register_pure_module(name: str) -> None:
     """Declares that the C functions of a module (and of those below it) compute from their arguments and change nothing else."""
     _registered.add(name)
+    for forget in ON_CHANGE:
+        forget()
 
 
 def is_stream(module: str) -> bool:
