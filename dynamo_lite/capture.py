@@ -25,6 +25,7 @@ from dynamo_lite.lowering import modes
 from dynamo_lite.shapes import leaf_specs
 from dynamo_lite.strict.machine.calls import STANDS_FOR
 from dynamo_lite.strict.policy.live_check import LiveCheck
+from dynamo_lite.trace.again import check_strays
 from dynamo_lite.trace.calls import call_graph, keeping
 from dynamo_lite.trace.finish import Outputs, finish
 from dynamo_lite.trace.inputs import BoundCall, UserInput, bind_call, make_inputs
@@ -135,6 +136,9 @@ class Capture:
             env.assume(assumption)
         with keeping(tracer, self.module, self.preserved):
             run = self._run(tracer, fake_args, fake_kwargs)
+            if run.strays:
+                repeatable = self.target is self.module and not self.preserved
+                check_strays(tracer, run, lambda: self._run(tracer, fake_args, fake_kwargs), repeatable)
         ours = {f"self.{name}.forward" for name in self.preserved}
         run.assumptions = [item for item in run.assumptions if item.path not in ours]
         outputs = finish(tracer, inputs, run.leaves, run.spec, run.buffers)

@@ -82,6 +82,12 @@ class TensorLibrary(Protocol):
     def bare(self, value: Any) -> Any:
         """The fake inside what native code was given in its place; any other value itself."""
 
+    def in_shell(self, fake: Any) -> Any:
+        """What native code is given in place of a fake."""
+
+    def is_recomputed(self, namespace: Mapping[str, Any], name: str) -> bool:
+        """Whether a hook of the library's assigns this attribute of the module anew before each forward."""
+
     def dressed(self, value: Any) -> Any:
         """Results with what the code that runs now is given in place of fakes."""
 

@@ -11,7 +11,7 @@ from collections import Counter, OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from types import CodeType, FrameType, FunctionType
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from dynamo_lite import collector, dispatch, places
 from dynamo_lite.frontend import Run
@@ -20,9 +20,9 @@ from dynamo_lite.strict.outcomes import outcome
 from dynamo_lite.strict.policy.live_check import LiveCheck
 from dynamo_lite.strict.policy.origins import Origins
 from dynamo_lite.strict.policy.roots import assume_visible, place_module
+from dynamo_lite.trace.again import Stray, Written
 from dynamo_lite.trace.calls import ModuleCalls
 from dynamo_lite.trace.constants import held_tensors, stray_tensor
-from dynamo_lite.trace.errors import TENSOR_LEFT_OUTSIDE
 from dynamo_lite.trace.inputs import location_of
 from dynamo_lite.trace.naming import no_variables
 from dynamo_lite.trace.tracer import Tracer
@@ -42,6 +42,15 @@ class _Saved:
     owner: str
     container: Any
     content: Any
+
+
+class _Change(NamedTuple):
+    """What a place holds now (None: nothing), the container that it is in, and its key there (None: not known)."""
+
+    where: str
+    value: Any
+    container: Any
+    key: Any
 
 
 class Snapshot:
@@ -107,27 +116,32 @@ class Snapshot:
         for name in _names_of(code):
             self._save_reached(name, function.__globals__.get(name))
 
-    def restore(self) -> list[tuple[str, Any]]:
-        """Puts everything back; the changes found, as ``(where, new value or None)``."""
-        changed: list[tuple[str, Any]] = []
+    def restore(self) -> tuple[list[_Change], list[Written] | None]:
+        """Puts everything back; the changes found, and what the dicts and lists among the containers held (None: others were changed)."""
+        changed: list[_Change] = []
+        written: list[Written] | None = []
         for saved in self._saved:
             now, before = saved.container, saved.content
             if isinstance(now, dict):
                 found = _changed_items(saved.owner, now, before)
             else:
-                found = [] if _same(now, before) else [(saved.owner, _newcomers(now, before))]
+                found = (
+                    [] if _same(now, before) else [_Change(saved.owner, _newcomers(now, before), now, None)]
+                )
             if found:
                 changed += found
+                plain = isinstance(now, (dict, list))
+                written = [*written, Written(now, now.copy())] if plain and written is not None else None
                 _refill(now, before)
-        return changed
+        return changed, written
 
 
-def _changed_items(owner: str, now: dict[Any, Any], before: dict[Any, Any]) -> list[tuple[str, Any]]:
-    changed: list[tuple[str, Any]] = []
+def _changed_items(owner: str, now: dict[Any, Any], before: dict[Any, Any]) -> list[_Change]:
+    changed: list[_Change] = []
     for key, value in now.items():
         if key not in before or before[key] is not value:
-            changed.append((_item(owner, key), value))
-    changed += [(_item(owner, key), None) for key in before if key not in now]
+            changed.append(_Change(_item(owner, key), value, now, key))
+    changed += [_Change(_item(owner, key), None, now, key) for key in before if key not in now]
     return changed
 
 
@@ -219,7 +233,7 @@ def _run(tracer: Tracer, module: Any, forward: Callable[..., Any], call: Callabl
     classes = {type(child) for _, child in tracer.library.named_modules(module)}
     assume_visible(tracer.library, origins, module, _functions_of(forward, classes))
     snapshot = Snapshot(tracer, module, forward)
-    changed: list[tuple[str, Any]] = []
+    changed: list[_Change] = []
     try:
         with (
             dispatch.recording(tracer),
@@ -231,7 +245,7 @@ def _run(tracer: Tracer, module: Any, forward: Callable[..., Any], call: Callabl
         bare = tracer.library.bare
         buffers = {name: bare(held) for name, held, _ in tracer.library.named_buffers(module)}
     finally:
-        changed = snapshot.restore()
+        changed, written = snapshot.restore()
         tracer.naming.variables = no_variables
     swallowed = next((error for error in refusals if isinstance(error, _REFUSALS)), None)
     if swallowed is not None:
@@ -240,10 +254,10 @@ def _run(tracer: Tracer, module: Any, forward: Callable[..., Any], call: Callabl
     _assume_looks(tracer, origins, module, seen)
     known = {f"self.{name}" for name, _, _ in tracer.library.named_buffers(module)}  # as restored
     with dispatch.recording(tracer), fake_context.activate(tracer):
-        effects = _effects(tracer, changed, known, _write_places(tracer, module, seen))
+        effects, strays = _effects(tracer, changed, known, _write_places(tracer, module, seen))
     effects += [*seen.effects.values(), *tracer.given.effects(location_of(forward))]
     assumptions = [*seen.assumptions.values(), *origins.assumptions()]
-    return Run(leaves, spec, buffers, effects, assumptions, LiveCheck(origins, module))
+    return Run(leaves, spec, buffers, effects, assumptions, LiveCheck(origins, module), strays, written)
 
 
 def _assume_looks(tracer: Tracer, origins: Origins, module: Any, seen: Watch) -> None:
@@ -294,18 +308,19 @@ def _write_places(tracer: Tracer, module: Any, seen: Watch) -> dict[str, Locatio
 
 def _effects(
     tracer: Tracer,
-    changed: list[tuple[str, Any]],
+    changed: list[_Change],
     buffers: set[str],
     written: dict[str, Location | None],
-) -> list[Effect]:
+) -> tuple[list[Effect], list[Stray]]:
     effects: list[Effect] = []
-    for where, value in changed:
+    strays: list[Stray] = []
+    for where, value, container, key in changed:
         held = next(held_tensors(tracer, value), None)
         location = written.get(where) or (None if held is None else held.node.meta.get("location"))
         if where in buffers:
             effects.append(Effect("buffer", where, location, "buffer update"))
             continue
         if held is not None and stray_tensor(tracer, value) is not None:
-            raise TENSOR_LEFT_OUTSIDE(where=where, location=location)
+            strays.append(Stray(where, location, container, key, value))
         effects.append(Effect("attribute", where, location, "rolled back"))
-    return effects
+    return effects, strays

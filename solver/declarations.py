@@ -175,6 +175,16 @@ class Declarations(ABC):
             return self.wrap(E.int_symbol(name))
         return self.wrap(E.float_symbol(name) if kind == "float" else E.bool_symbol(name))
 
+    def stand_in(self, size: IntExpr) -> IntExpr:
+        """A new symbol within the bounds of ``size``, of which no more is known; its value in the example is another one if it may be."""
+        low, high = self.knowledge.bounds(size)
+        hint: int = E.evaluate(size, self.hints)
+        other = hint + 1 if high is None or hint < high else hint - 1
+        name = self._fresh("r")
+        self._add(SymbolInfo(name, "DYNAMIC", low, high, other if low is None or other >= low else hint, ""))
+        self._inferred.add(name)
+        return E.int_symbol(name)
+
     def assume(self, condition: BoolExpr, text: str | None = None) -> None:
         """A relation that the specification states, over the names of its dimensions or over the environment's symbols.
 

@@ -237,6 +237,19 @@ class ShapeEnv(Declarations):
                 if outside.settle(condition) is None:
                     outside.learn(condition)
 
+    @contextmanager
+    def trial(self) -> Iterator[list[Guard]]:
+        """Whatever is asked, stated and declared inside is forgotten outside. Gives the list that holds the guards inside."""
+        kept = dict(vars(self))
+        for name, value in kept.items():
+            if isinstance(value, (list, dict, set)):
+                setattr(self, name, value.copy())
+        self.knowledge, self.guards = self.knowledge.copy(), []
+        try:
+            yield self.guards
+        finally:
+            vars(self).update(kept)
+
     # Results
 
     @property

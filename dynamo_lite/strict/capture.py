@@ -13,11 +13,13 @@ from dynamo_lite.frontend import Run
 from dynamo_lite.strict import traced
 from dynamo_lite.strict.machine.current import peek
 from dynamo_lite.strict.machine.run import execute
+from dynamo_lite.strict.machine.slots import plain_dict
 from dynamo_lite.strict.policy.live_check import LiveCheck
 from dynamo_lite.strict.policy.origins import Origins
 from dynamo_lite.strict.policy.roots import place_closure, place_module
 from dynamo_lite.strict.policy.tracing import user_location
 from dynamo_lite.strict.transaction import Transaction
+from dynamo_lite.trace.again import Stray, Written
 from dynamo_lite.trace.calls import ModuleCalls
 from dynamo_lite.trace.constants import stray_tensor
 from dynamo_lite.trace.errors import TENSOR_LEFT_OUTSIDE
@@ -67,9 +69,10 @@ def _run(
             tracer.given.watch(args, kwargs)
             leaves, spec = tree_flatten(traced.run_traced(policy, target, args, dict(kwargs)))
         buffers = {name: held for name, held, _ in tracer.library.named_buffers(module)}
-        effects = _effects(tracer, module, transaction, origins, location_of(forward))
+        effects, strays = _effects(tracer, module, transaction, origins, location_of(forward))
+        written = _written_containers(transaction) if strays else ()
     assumptions = [*policy.environment.values(), *origins.assumptions()]
-    return Run(leaves, spec, buffers, effects, assumptions, LiveCheck(origins, module))
+    return Run(leaves, spec, buffers, effects, assumptions, LiveCheck(origins, module), strays, written)
 
 
 def _own(values: Any) -> Any:
@@ -110,13 +113,14 @@ def module_stack(calls: ModuleCalls, paths: dict[int, tuple[str, str]]) -> tuple
 
 def _effects(
     tracer: Tracer, module: Any, transaction: Transaction, origins: Origins, where: Location | None
-) -> list[Effect]:
-    """The ledger as data. Raises ``tensor-left-outside`` where an outside object would keep a tensor of the trace."""
+) -> tuple[list[Effect], list[Stray]]:
+    """The ledger as data, and the outside places that would keep a tensor of the trace. Raises ``tensor-left-outside`` for new buffers."""
     writes = transaction.outside_writes()
     modules = tracer.library.named_modules(module) if writes else ()
     buffers = {id(owner._buffers): name for name, owner in modules}
     known = {entry.target for entry in tracer.state.entries if entry.kind == "buffer"}
     effects: list[Effect] = []
+    strays: list[Stray] = []
     for obj, kind, key, effect in writes:
         if obj in tracer.given:
             tracer.given.check(effect.location, obj)
@@ -132,10 +136,27 @@ def _effects(
         origin = origins.of(obj)
         if origin is not None:
             effect = replace(effect, what=f"{origin.path()}.{key}" if kind == "attr" else origin.path())
-        if stray_tensor(tracer, _written(obj, kind, key)) is not None:
-            raise TENSOR_LEFT_OUTSIDE(where=effect.what, location=effect.location)
+        held = _written(obj, kind, key)
+        if stray_tensor(tracer, held) is not None:
+            strays.append(Stray(effect.what, effect.location, *_place(obj, kind, key), held))
         effects.append(effect)
-    return [*effects, *tracer.given.effects(where), *transaction.notes()]
+    return [*effects, *tracer.given.effects(where), *transaction.notes()], strays
+
+
+def _place(obj: Any, kind: str, key: Any) -> tuple[Any, Any]:
+    """The dict or list in which a write landed and its key there, as far as they are known."""
+    return (plain_dict(obj), key) if kind == "attr" else (obj, None)
+
+
+def _written_containers(transaction: Transaction) -> list[Written] | None:
+    """What the outside dicts and lists hold that were written; None where something else was."""
+    found: dict[int, Written] = {}
+    for obj, kind, key, _ in transaction.outside_writes():
+        container, _ = _place(obj, kind, key)
+        if kind in ("global", "deref") or not isinstance(container, (dict, list)):
+            return None
+        found[id(container)] = Written(container, container.copy())
+    return list(found.values())
 
 
 def _written(obj: Any, kind: str, key: Any) -> Any:

@@ -19,6 +19,7 @@ from dynamo_lite.torch_bridge.convert import TO_OURS, describe, dtype_of, to_our
 from dynamo_lite.torch_bridge.errors import AUTOCAST
 from dynamo_lite.torch_bridge.fake import TorchFake
 from dynamo_lite.torch_bridge.flags import FLAGS
+from dynamo_lite.trace.errors import NOT_PYTHON
 from fx_ir import dtypes
 from fx_ir.meta import TensorMeta
 from fx_ir.ops.registry import Operator
@@ -34,7 +35,8 @@ KERNELS_OF = Backend()
 def _walk(module: Any, once: bool) -> Iterator[tuple[str, Any]]:
     """The module tree in PyTorch's order; with ``once`` a shared module under its first name alone.
 
-    PyTorch's own walk is a generator a level, which costs the depth of the tree at every step.
+    PyTorch's own walk is a generator a level, which costs the depth of the tree at every step. Raises ``not-python`` for a
+    scripted or traced module.
     """
     seen: set[int] = set()
     waiting = [("", module)]
@@ -44,6 +46,8 @@ def _walk(module: Any, once: bool) -> Iterator[tuple[str, Any]]:
             if id(owner) in seen:
                 continue
             seen.add(id(owner))
+        if isinstance(owner, torch.jit.ScriptModule):
+            raise NOT_PYTHON(what=f"the module {path}, a {type(owner).__name__},")
         yield path, owner
         children = owner._modules
         if children:
@@ -210,6 +214,21 @@ class Library:
         from dynamo_lite.torch_bridge.shell import Shell
 
         return value.__dict__["fake"] if type(value) is Shell else value
+
+    def in_shell(self, fake: Any) -> Any:
+        """The tensor without data in which native code is given a fake."""
+        from dynamo_lite.torch_bridge.shell import wrap
+
+        return wrap(fake)
+
+    def is_recomputed(self, namespace: Mapping[str, Any], name: str) -> bool:
+        """Weight and spectral norms and pruning of ``torch.nn.utils`` set the attribute that their hook names."""
+        hooks = namespace.get("_forward_pre_hooks", {}).values()
+        return any(
+            type(hook).__module__.startswith("torch.nn.utils.")
+            and name in (getattr(hook, "name", None), getattr(hook, "_tensor_name", None))
+            for hook in hooks
+        )
 
     def module_class(self) -> type[Any]:
         return nn.Module
