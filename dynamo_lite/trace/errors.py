@@ -195,3 +195,10 @@ LOOP_RESULT: Final = declare(
     hint="return tensors, nested in containers",
     about="The results of the steps of map and scan are stacked.",
 )
+NOT_PYTHON: Final = declare(
+    "not-python",
+    UnsupportedError,
+    "{what} runs no Python code that could be captured",
+    hint="give the module that it was made from (before torch.jit.script or torch.jit.trace)",
+    about="A module that PyTorch has compiled to its own language, or a forward written in C.",
+)

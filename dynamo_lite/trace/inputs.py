@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from dynamo_lite.errors import ARGUMENTS_DO_NOT_FIT, UNREGISTERED_CLASS
 from dynamo_lite.fake import FakeTensor
+from dynamo_lite.trace.errors import NOT_PYTHON
 from dynamo_lite.trace.given import Given
 from fx_ir.contract import ConstLeaf, Dimension, InputLeaf, IntLeaf, TensorLeaf
 from fx_ir.names import sanitize
@@ -108,11 +109,14 @@ def location_of(function: Any) -> Location | None:
 def bind_call(forward: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> BoundCall:
     """The call as the program will ask for it: parameters left at a plain default are given that default.
 
-    Raises ``arguments-do-not-fit``.
+    Raises ``arguments-do-not-fit``, and ``not-python`` for a forward whose parameters Python does not know.
     """
     where = location_of(forward)
     # A wrapper that takes (*args, **kwargs) declares no parameters, whatever it wraps.
-    signature = inspect.signature(forward, follow_wrapped=False)
+    try:
+        signature = inspect.signature(forward, follow_wrapped=False)
+    except ValueError:
+        raise NOT_PYTHON(what=f"forward, a {type(forward).__name__},", location=where) from None
     try:
         signature.bind(*args, **kwargs)
     except TypeError as error:

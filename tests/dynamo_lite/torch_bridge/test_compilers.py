@@ -16,7 +16,7 @@ from torch._subclasses import FakeTensorMode
 from torch.fx.experimental.proxy_tensor import make_fx
 
 import dynamo_lite as dl
-from tests.dynamo_lite.torch_bridge.support import assert_same
+from tests.dynamo_lite.torch_bridge.support import assert_same, both_modes
 
 
 class Net(nn.Module):
@@ -132,3 +132,26 @@ def test_operators_of_packed_weights_are_refused_by_name() -> None:
     for strict in (True, False):
         with pytest.raises(dl.UnsupportedError):
             dl.export(model, (torch.randn(2, 3),), strict=strict)
+
+
+class Holds(nn.Module):
+    def __init__(self, inner: Any) -> None:
+        super().__init__()
+        self.inner = inner
+
+    def forward(self, x: torch.Tensor) -> Any:
+        return self.inner(x) + 1
+
+
+@both_modes
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_compiled_modules_are_refused_by_name(strict: bool) -> None:
+    """What PyTorch has turned into its own language has no Python left: as the model, and inside it."""
+    x = torch.ones(2, 3)
+    for made in (torch.jit.script(nn.Linear(3, 3)), torch.jit.trace(nn.Linear(3, 3), x)):
+        with pytest.raises(dl.UnsupportedError, match="the module inner, a ") as caught:
+            dl.export(Holds(made), (x,), strict=strict)
+        assert caught.value.id == "not-python"
+        with pytest.raises(dl.UnsupportedError, match="forward, a ScriptMethod") as caught:
+            dl.export(made, (x,), strict=strict)
+        assert caught.value.id == "not-python"
