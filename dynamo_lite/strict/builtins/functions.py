@@ -28,7 +28,7 @@ from dynamo_lite.strict.machine.iteration import (
 from dynamo_lite.strict.machine.operators import binary_protocol, compare_protocol, compares_in_python
 from dynamo_lite.strict.machine.routine import Routine, call, start
 from dynamo_lite.strict.machine.run import execute
-from dynamo_lite.strict.machine.slots import inherits, lookup, slot, type_name
+from dynamo_lite.strict.machine.slots import TypeSet, inherits, lookup, slot, type_name
 from dynamo_lite.strict.machine.special import bound_call, special_call
 from dynamo_lite.strict.machine.truth import index, length, truth
 
@@ -220,18 +220,19 @@ def all_(frame: Frame, iterable: Any, /) -> Routine:
     return True
 
 
-_NUMBERS: Final = (int, float, bool, complex)
+_NUMBERS: Final = TypeSet((int, float, bool, complex))
+_TEXTS: Final = TypeSet((str, bytes, bytearray))
 
 
 @replaces(builtins.sum)
 def sum_(frame: Frame, iterable: Any, /, start: Any = 0) -> Routine:
-    if type(start) in (str, bytes, bytearray):
+    if type(start) in _TEXTS:
         return sum(iterable, start)  # C refuses it
     iterator = yield from get_iterator(frame, iterable)
     plain: list[Any] = []
     total = start
     while (item := (yield from step(frame, iterator))) is not END:
-        if type(item) in _NUMBERS and type(start) in _NUMBERS:
+        if id(type(item)) in _NUMBERS.ids and id(type(start)) in _NUMBERS.ids:
             plain.append(item)
             continue
         if plain:

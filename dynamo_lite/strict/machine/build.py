@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from operator import setitem
-from typing import Any
+from typing import Any, Final
 
 from dynamo_lite.strict.decode.versions import KEY_ERROR_IS_GIVEN_TWICE
 from dynamo_lite.strict.machine.calls import describe
 from dynamo_lite.strict.machine.frame import NULL, Frame
 from dynamo_lite.strict.machine.iteration import collect, fill, get_iterator
 from dynamo_lite.strict.machine.routine import Routine, call, start
-from dynamo_lite.strict.machine.slots import MISSING, lookup, slot, type_name
+from dynamo_lite.strict.machine.slots import MISSING, TypeSet, lookup, slot, type_name
 from dynamo_lite.strict.machine.special import bound_call
 from dynamo_lite.strict.machine.stores import dropped
 
@@ -125,10 +125,13 @@ def _extend(frame: Frame, target: list[Any], value: Any) -> Routine:
     target.extend((yield from collect(frame, value)))
 
 
+_COLLECTIONS: Final = TypeSet((list, tuple, set, frozenset)).ids
+
+
 def set_update(frame: Frame, stack: list[Any], depth: int) -> Frame | None:
     value = stack.pop()
     target = stack[-depth]
-    if type(value) in (list, tuple, set, frozenset):
+    if id(type(value)) in _COLLECTIONS:
         operate(frame, target.update, value)
         return None
     return start(frame, _update(frame, target, value), dropped)

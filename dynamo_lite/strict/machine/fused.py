@@ -193,7 +193,7 @@ def for_iter_store(arg: tuple[int, int, int]) -> Handler:
 
     def handler(frame: Frame, stack: list[Any], _: Any) -> Frame | None:
         iterator = stack[-1]
-        if type(iterator) in NATIVE_ITERATORS:
+        if id(type(iterator)) in NATIVE_ITERATORS:
             item = next(iterator, END)
             if item is END:
                 stack.pop()

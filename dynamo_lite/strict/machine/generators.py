@@ -14,6 +14,7 @@ from dynamo_lite.strict.machine.frame import Frame, GeneratorFrame
 from dynamo_lite.strict.machine.functions import hand_over
 from dynamo_lite.strict.machine.routine import Routine, start
 from dynamo_lite.strict.machine.run import LEAVE, chain, unwind
+from dynamo_lite.strict.machine.slots import TypeSet
 
 
 def attach(frame: GeneratorFrame, below: Frame) -> None:
@@ -90,7 +91,7 @@ def _throw_delegate(frame: GeneratorFrame, delegate: Any, error: BaseException) 
     """Passes a thrown exception on to the delegate, as ``generator.throw`` does: a foreign one is given the same arguments."""
     kind = type(delegate)
     if isinstance(error, GeneratorExit):
-        if kind in _REAL:
+        if id(kind) in _REAL:
             delegate.close()
         else:
             close = None
@@ -101,7 +102,7 @@ def _throw_delegate(frame: GeneratorFrame, delegate: Any, error: BaseException) 
             if close is not None:
                 yield close, (), None
         raise error
-    if kind not in _REAL:
+    if id(kind) not in _REAL:
         throw = yield getattr, (delegate, "throw", None), None
         if throw is None:
             raise error
@@ -115,7 +116,7 @@ def _throw_delegate(frame: GeneratorFrame, delegate: Any, error: BaseException) 
         return _Returned(stop.value)
 
 
-_REAL: Final = (GeneratorType, CoroutineType)
+_REAL: Final = TypeSet((GeneratorType, CoroutineType)).ids
 
 
 def _delegate_yielded(routine: Frame, result: Any) -> Frame | None:

@@ -14,7 +14,7 @@ from dynamo_lite.strict.machine.frame import Frame
 from dynamo_lite.strict.machine.generators import resume_for
 from dynamo_lite.strict.machine.routine import Routine, call, start
 from dynamo_lite.strict.machine.run import execute
-from dynamo_lite.strict.machine.slots import MISSING, lookup, slot, type_name
+from dynamo_lite.strict.machine.slots import MISSING, TypeSet, lookup, slot, type_name
 from dynamo_lite.strict.machine.special import bound_call, special_call
 
 
@@ -23,7 +23,7 @@ class _End:
 
 
 END: Final = _End()
-_PLAIN: Final = (list, tuple, dict, range, str, set, zip, enumerate, GeneratorType)
+_PLAIN: Final = TypeSet((list, tuple, dict, range, str, set, zip, enumerate, GeneratorType)).ids
 
 
 def iterates_in_python(frame: Frame, obj: Any) -> bool:
@@ -37,7 +37,7 @@ def iterates_in_python(frame: Frame, obj: Any) -> bool:
 def get_iter_of(frame: Frame, obj: Any) -> Frame | None:
     """``iter(obj)``: pushes the iterator, or returns the frame that will."""
     kind = type(obj)
-    if kind in _PLAIN:
+    if id(kind) in _PLAIN:
         frame.stack.append(iter(obj))
         return None
     policy = frame.policy
@@ -212,7 +212,7 @@ def extend(frame: Frame, items: list[Any], iterable: Any) -> Routine:
 
 def get_iter(frame: Frame, stack: list[Any], arg: None) -> Frame | None:
     obj = stack[-1]
-    if type(obj) in _PLAIN:
+    if id(type(obj)) in _PLAIN:
         stack[-1] = iter(obj)
         return None
     return get_iter_of(frame, stack.pop())
@@ -221,7 +221,7 @@ def get_iter(frame: Frame, stack: list[Any], arg: None) -> Frame | None:
 def for_iter(frame: Frame, stack: list[Any], target: int) -> Frame | None:
     iterator = stack[-1]
     kind = type(iterator)
-    if kind in NATIVE_ITERATORS:
+    if id(kind) in NATIVE_ITERATORS:
         pass
     elif kind is GeneratorType:
         inner = suspended(iterator)
@@ -256,7 +256,7 @@ def _for_watched(frame: Frame, stack: list[Any], target: int) -> None:
         stack.append(item)
 
 
-NATIVE_ITERATORS: Final = frozenset(
+NATIVE_ITERATORS: Final = TypeSet(
     map(
         type,
         (
@@ -270,7 +270,7 @@ NATIVE_ITERATORS: Final = frozenset(
             iter(set()),
         ),
     )
-)
+).ids
 
 
 def _next_or_end(frame: Frame, method: Any, iterator: Any) -> Routine:

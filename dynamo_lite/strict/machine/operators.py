@@ -16,7 +16,7 @@ from dynamo_lite.strict.machine.calls import bind, invoke
 from dynamo_lite.strict.machine.frame import Frame
 from dynamo_lite.strict.machine.iteration import extend, iterates_in_python
 from dynamo_lite.strict.machine.routine import Routine, call, start
-from dynamo_lite.strict.machine.slots import MISSING, NATIVE, inherits, lookup, slot, type_name
+from dynamo_lite.strict.machine.slots import MISSING, NATIVE, TypeSet, inherits, lookup, slot, type_name
 from dynamo_lite.strict.machine.special import bound_call
 from dynamo_lite.strict.machine.truth import index, truth
 
@@ -134,7 +134,7 @@ def _declined(frame: Frame, symbol: str, left: Any, right: Any) -> Routine:
     raise _unsupported(symbol, left, right)
 
 
-_MUTABLE: Final = frozenset({list, set, dict, bytearray})
+_MUTABLE: Final = TypeSet((list, set, dict, bytearray))
 
 
 def _binary(frame: Frame, symbol: str, name: str, left: Any, right: Any) -> Routine:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import types
 import weakref
 from typing import Any, Final
+from collections.abc import Iterable
 
 from dynamo_lite.strict.machine.code import code_for
 from dynamo_lite.strict.machine.frame import Frame
@@ -33,6 +34,20 @@ def inherits(cls: type, base: type) -> bool:
 
 name_of: Final = type.__dict__["__name__"].__get__
 _flags: Final = type.__dict__["__flags__"].__get__
+class TypeSet(frozenset[type]):
+    """Types that are told by identity: a metaclass may define ``__hash__`` and ``__eq__``. ``ids`` is for those who ask often."""
+
+    ids: frozenset[int]
+
+    def __new__(cls, types: Iterable[type]) -> TypeSet:
+        made = super().__new__(cls, types)
+        made.ids = frozenset(map(id, made))
+        return made
+
+    def __contains__(self, cls: object) -> bool:
+        return id(cls) in self.ids
+
+
 _HEAP, _IMMUTABLE = 1 << 9, 1 << 8
 
 

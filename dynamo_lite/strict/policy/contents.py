@@ -16,9 +16,9 @@ from typing import Any, Final
 
 import numpy as np
 
-from dynamo_lite.strict.machine.slots import MISSING, inherits, mro_of
+from dynamo_lite.strict.machine.slots import MISSING, TypeSet, inherits, mro_of
 
-PLAIN: Final = frozenset({int, float, complex, bool, str, bytes, type(None)})
+PLAIN: Final = TypeSet((int, float, complex, bool, str, bytes, type(None)))
 
 
 def _pairs(value: Any) -> Iterable[Any]:

@@ -15,11 +15,11 @@ from types import (
 )
 from typing import Any, Final
 
-from dynamo_lite.strict.machine.slots import dict_of, mro_of
+from dynamo_lite.strict.machine.slots import TypeSet, dict_of, mro_of
 from dynamo_lite.strict.policy import modules, tables
 from fx_ir.provenance import EffectKind
 
-LOCKS: Final = (type(threading.Lock()), type(threading.RLock()))
+LOCKS: Final = TypeSet((type(threading.Lock()), type(threading.RLock())))
 LOCK_ANSWERS: Final[dict[str, Any]] = {"__enter__": True, "__exit__": None, "acquire": True, "release": None}
 """What a free lock answers. A lock keeps threads apart and changes no result, so a trace neither takes nor releases it."""
 

@@ -14,7 +14,7 @@ from typing import Any, Final, Literal
 
 import numpy as np
 
-from dynamo_lite.strict.machine.slots import MISSING, lookup
+from dynamo_lite.strict.machine.slots import MISSING, TypeSet, lookup
 from dynamo_lite.strict.policy.contents import PLAIN, contents, is_container
 from fx_ir.provenance import Assumption, AssumptionKind
 from solver.errors import Location
@@ -26,6 +26,7 @@ OURS: Final = "_exported_programs"
 LISTING: Final = frozenset({"items", "keys", "values", "copy"})
 """Methods of a registry that tell all of its keys."""
 _REGISTRIES: Final = ("_modules", "_parameters", "_buffers", "__dict__")
+_READ_WHOLE: Final = TypeSet((tuple, list, set, frozenset, dict))
 _BY_IDENTITY: Final = (FunctionType, BuiltinFunctionType, type)
 LIMIT: Final = 1000  # items of a container whose origins are kept
 
@@ -179,7 +180,7 @@ class Origins:
         if issubclass(cls, partial):
             self._held_in(made, "args", value.args)
             self._held_in(made, "keywords", value.keywords)
-        if cls in (tuple, list, set, frozenset, dict):
+        if cls in _READ_WHOLE:
             self._container(made, kind, step, value, origin)
         elif step not in _REGISTRIES and not _is_hooks(step) and is_container(value):
             self._assume_contents(made)

@@ -29,7 +29,7 @@ from dynamo_lite.strict.machine.host import Observer
 from dynamo_lite.strict.machine.null import NullPolicy
 from dynamo_lite.strict.machine.operators import NATIVE_BINARY, NATIVE_COMPARE
 from dynamo_lite.strict.machine.policy import CONSTANT_MARK
-from dynamo_lite.strict.machine.slots import MISSING, lookup, mro_of
+from dynamo_lite.strict.machine.slots import MISSING, TypeSet, lookup, mro_of
 from dynamo_lite.strict.mutators import changed_by_numpy, mutated
 from dynamo_lite.strict.policy import impure, modules, tables
 from dynamo_lite.strict.policy.errors import CALL_REFUSED, FINALIZER, ITERATOR_OUTSIDE, WEAK_FRESH
@@ -49,9 +49,9 @@ _ENVIRON: Final = type(os.environ)
 _SMALL: Final = (-5, 256)  # equal ints in this range are one object in CPython
 _CACHE: Final = type(lru_cache(len))
 _GET_IDENT: Final = threading.get_ident
-_BUFFERS: Final = (io.StringIO, io.BytesIO)
+_BUFFERS: Final = TypeSet((io.StringIO, io.BytesIO))
 _UNBOUND: Final = (MethodDescriptorType, WrapperDescriptorType)
-_NO_OWNER: Final = (type(None), ModuleType)
+_NO_OWNER: Final = TypeSet((type(None), ModuleType))
 _CLASSES: Final = {SymInt: int, SymFloat: float, SymBool: bool}
 
 
@@ -352,8 +352,8 @@ class TracePolicy(NullPolicy):
         if is_fake(value):
             return is_fake(other) and self.tracer.identical(value, other)
         if isinstance(value, SymBool):  # True and False are one object each
-            return type(other) in (bool, SymBool) and bool(value) is bool(other)
-        if isinstance(value, SymInt) and type(other) in (int, SymInt):
+            return (type(other) is bool or type(other) is SymBool) and bool(value) is bool(other)
+        if isinstance(value, SymInt) and (type(other) is int or type(other) is SymInt):
             return bool(value == other) and bool(value >= _SMALL[0]) and bool(value <= _SMALL[1])
         return False
 
