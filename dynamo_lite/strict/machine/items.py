@@ -23,12 +23,14 @@ def special_key(frame: Frame, key: Any) -> bool:
     """Whether a key is, or holds at its first level, a value of a special type."""
     special = frame.policy.special_ids  # type: ignore[union-attr]
     kind = type(key)
-    if kind in special:
+    if id(kind) in special:
         return True
     if kind is tuple:
         return any(special_key(frame, part) for part in key)
     if kind is slice:
-        return type(key.start) in special or type(key.stop) in special or type(key.step) in special
+        return (
+            id(type(key.start)) in special or id(type(key.stop)) in special or id(type(key.step)) in special
+        )
     return False
 
 

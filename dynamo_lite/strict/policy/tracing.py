@@ -87,7 +87,7 @@ class TracePolicy(NullPolicy):
         kind = type(fn)
         if kind is type or (kind is BuiltinFunctionType and type(fn.__self__) in _NO_OWNER):
             quiet = tables.QUIET
-            if all(type(value) in quiet for value in args) and not kwargs:
+            if all(id(type(value)) in quiet for value in args) and not kwargs:
                 return fn(*args)
         return self.watch.call(fn, args, kwargs)
 
