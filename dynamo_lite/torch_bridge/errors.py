@@ -65,9 +65,9 @@ AUTOCAST_AROUND: Final = declare(
 NO_EXAMPLE: Final = declare(
     "no-example",
     UnsupportedError,
-    "the program holds no example inputs, and PyTorch's exporter needs some",
+    "the program holds no example inputs, and none were found that its contract admits",
     hint="call to_torch() on the program that export returned, before it is saved",
-    about="to_torch() of a program that was loaded from a file.",
+    about="to_torch() of a program that was loaded from a file: PyTorch's exporter needs inputs.",
 )
 NODE_ASKED: Final = declare(
     "symbol-inside-torch",

@@ -8,18 +8,21 @@ from __future__ import annotations
 
 import keyword
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, Final
 
 import torch
 from torch import nn
 from torch.export import Dim, ShapesCollection
 
 from dynamo_lite.torch_bridge.backend import Backend
-from dynamo_lite.torch_bridge.errors import BACKWARD_NOT_EXPORTED, NO_EXAMPLE
+from dynamo_lite.torch_bridge.errors import BACKWARD_NOT_EXPORTED
+from dynamo_lite.torch_bridge.examples import examples
 from dynamo_lite.trace.gradients import WITHOUT_GRADIENTS
 from fx_ir.contract import TensorLeaf
 from fx_ir.executor import _Writer
+from fx_ir.graph import GraphModule
 from fx_ir.higher_order import HigherOrderOperator
+from fx_ir.meta import TensorMeta
 from fx_ir.node import Node
 from fx_ir.ops.autograd import OPAQUE
 from fx_ir.ops.registry import Operator
@@ -29,9 +32,25 @@ from fx_ir.pytree import tree_flatten
 from fx_ir.runner import make_plan
 from solver.expr import IntExpr
 
+_THEIRS: Final = {"cond": 1, "map_impl": 2, "while_loop": 2, "scan": 3}
+"""Control flow that PyTorch has too, and how many groups of operands its operators take."""
+
+
+def _result(module: GraphModule) -> Any:
+    return module.graph.output_node().args[0]
+
 
 class _TraceableWriter(_Writer):
     """Writes a graph for PyTorch's tracer: what decides on data is said with PyTorch's own operators."""
+
+    def is_theirs(self, node: Node) -> bool:
+        """A loop that counts sizes is run by the tracer itself: PyTorch's would make a size of data of each."""
+        target: Any = node.target
+        if target.name != "while_loop":
+            return True
+        test = _result(branch_modules(node)[0])
+        (condition,) = test if isinstance(test, tuple) else (test,)
+        return isinstance(condition, Node) and isinstance(condition.meta.get("val"), TensorMeta)
 
     def call(self, node: Node) -> Iterator[str]:
         target = node.target
@@ -42,11 +61,15 @@ class _TraceableWriter(_Writer):
                 yield f"{node.name} = {self.argument(node.args[0])}.detach()"
                 return
             raise BACKWARD_NOT_EXPORTED(why=node.args[2], location=node.meta.get("location"))
-        elif isinstance(target, HigherOrderOperator) and target.name == "cond":
-            predicate, _, _, operands = node.args
-            branches = ", ".join(self.function(branch, "branch") for branch in branch_modules(node))
-            cond = self.bind(torch.ops.higher_order.cond, "cond")
-            yield f"{node.name} = {cond}({self.argument(predicate)}, {branches}, {self.argument(operands)})"
+        elif isinstance(target, HigherOrderOperator) and target.name in _THEIRS and self.is_theirs(node):
+            branches = [self.function(branch, "branch") for branch in branch_modules(node)]
+            if target.name == "while_loop" and isinstance(_result(branch_modules(node)[0]), tuple):
+                branches[0] = f"(lambda *given: {branches[0]}(*given)[0])"
+            before = [self.argument(value) for value in node.args[: target.graph_args[0]]]
+            groups = [self.argument(tuple(value)) for value in node.args[target.graph_args[-1] + 1 :]]
+            groups += ["()"] * (_THEIRS[target.name] - len(groups))
+            theirs = self.bind(getattr(torch.ops.higher_order, target.name), target.name)
+            yield f"{node.name} = tuple({theirs}({', '.join([*before, *branches, *groups])}))"
         else:
             yield from super().call(node)
 
@@ -117,10 +140,11 @@ def _with_signature(names: tuple[str, ...], keywords: tuple[str, ...]) -> type[R
 
 
 def to_torch(program: ExportedProgram) -> Any:
-    """The program as PyTorch's. Raises ``no-example`` for one without example inputs, and what PyTorch's exporter raises."""
-    if program.example_inputs is None:
-        raise NO_EXAMPLE()
-    args, kwargs = program.example_inputs
+    """The program as PyTorch's.
+
+    Raises ``no-example`` for one without example inputs if none can be made from its contract, and what PyTorch's exporter raises.
+    """
+    args, kwargs = program.example_inputs or examples(program)
     runner = _with_signature(tuple(program.contract.arg_names), tuple(kwargs))(program)
     shapes = ShapesCollection()
     leaves, _ = tree_flatten((args, kwargs))

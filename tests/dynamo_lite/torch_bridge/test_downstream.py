@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 import torch
+from torch import _higher_order_ops as loops
 from torch import nn
 from torch.export import Dim
 
@@ -65,6 +66,127 @@ def test_to_torch_keeps_what_depends_on_data(forward: Any, args: Any) -> None:
     model = module(forward)
     real = dl.export(model, args, strict=True).to_torch()
     assert_same(model(*args), real.module()(*args))
+
+
+LIBRARY = torch.library.Library("dynamo_lite_downstream", "FRAGMENT")
+LIBRARY.define("twice(Tensor x) -> Tensor")
+LIBRARY.impl("twice", lambda x: x * 2, "CPU")
+LIBRARY.define("adds(Tensor x, Tensor(a!) total) -> Tensor")
+LIBRARY.impl("adds", lambda x, total: total.add_(x) + 0, "CPU")
+torch.library.register_fake("dynamo_lite_downstream::twice", lambda x: torch.empty_like(x), lib=LIBRARY)
+torch.library.register_fake("dynamo_lite_downstream::adds", lambda x, t: torch.empty_like(x), lib=LIBRARY)
+
+
+def nested(self: Any, x: Any) -> Any:
+    def then(x: Any) -> Any:
+        return torch.cond(x.max() > 1, lambda x: self.lin(x), lambda x: x * 3, (x,))
+
+    return torch.cond(x.sum() > 0, then, lambda x: x.sin(), (x,))
+
+
+def by_size(self: Any, x: Any) -> Any:
+    return torch.cond(x.shape[0] > 4, lambda x: (self.lin(x), x + 1), lambda x: (x.sin(), x * 1), (x,))
+
+
+def counted(self: Any, x: Any) -> Any:
+    return loops.while_loop(lambda i, y: i < 3, lambda i, y: (i + 1, self.lin(y)), (torch.tensor(0), x))[1]
+
+
+def grown(self: Any, x: Any) -> Any:
+    return loops.while_loop(lambda y: y.sum() < 100, lambda y: (y * 2 + 1,), (x.abs(),))[0]
+
+
+def by_number(self: Any, x: Any) -> Any:
+    return dl.while_loop(lambda i, y: i < 3, lambda i, y: (i + 1, self.lin(y)), (0, x))[1]
+
+
+def scanned(self: Any, x: Any) -> Any:
+    return loops.scan(lambda carry, row: (carry + row, carry * row), torch.zeros(4), x, dim=0)
+
+
+def mapped(self: Any, x: Any) -> Any:
+    return loops.map(lambda row: self.lin.bias * row, x)
+
+
+def custom(self: Any, x: Any) -> Any:
+    y = torch.ops.dynamo_lite_downstream.adds(torch.ops.dynamo_lite_downstream.twice(x)[0], self.buf)
+    return y * self.buf
+
+
+def cast(self: Any, x: Any) -> Any:
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        y = self.lin(x)
+    with torch.no_grad():
+        z = self.lin(x)
+    return y, self.lin(x), z * x
+
+
+def updated(self: Any, x: Any) -> Any:
+    self.buf.add_(x.sum(0))
+    self.buf = self.buf * 2
+    x.add_(1)
+    return x * self.buf
+
+
+def measured(self: Any, x: Any) -> Any:
+    n = x[0, 0].abs().long().item()
+    torch._check(n >= 0)
+    torch._check(n < 9)
+    return x.new_zeros(n + 1, x.shape[0]), x.reshape(x.shape[0] * 2, 2), x[x > 0].sum(), {"n": x.shape[0]}
+
+
+def drawn(self: Any, x: Any) -> Any:
+    return torch.nn.functional.dropout(x, 0.5, True) + torch.rand_like(x)
+
+
+def copied(self: Any, x: Any) -> Any:
+    y = torch.zeros(3)
+    y[1:] = x[0, :2]
+    return y, x, x[0]
+
+
+FORWARDS = [
+    nested, by_size, counted, grown, by_number, scanned, mapped, custom, cast, updated, measured, drawn, copied,
+]  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("forward", FORWARDS, ids=lambda forward: str(forward.__name__))
+def test_to_torch_of_many_kinds(forward: Any, tmp_path: Path) -> None:
+    """At other sizes too: the program of PyTorch's, what PyTorch loads of its file, and that of a program without examples."""
+    model = module(forward)
+    spec = [{0: Dim("n", min=2, max=90)}]
+    program = dl.export(model, (torch.randn(5, 4),), dynamic_shapes=spec, strict=True)
+    dl.save(program, tmp_path / "program.dlp")
+    torch.export.save(program.to_torch(), str(tmp_path / "program.pt2"))
+    loaded = dl.load(tmp_path / "program.dlp")
+    loaded.example_inputs = None
+    programs = [torch.export.load(str(tmp_path / "program.pt2")), loaded.to_torch()]
+    for each in programs:
+        eager, runner = copy.deepcopy(model), each.module()
+        for rows in (5, 2, 9):
+            x = torch.randn(rows, 4)
+            given = x.clone(), x.clone()
+            torch.manual_seed(rows)
+            expected = eager(given[0])
+            torch.manual_seed(rows)
+            assert_same(expected, runner(given[1]))
+            assert torch.equal(*given)
+        for name, tensor in eager.state_dict().items():
+            assert torch.equal(tensor, runner.state_dict()[name])
+
+
+def test_examples_are_found_where_sizes_are_tied(tmp_path: Path) -> None:
+    def forward(self: Any, x: Any, y: Any, k: Any) -> Any:
+        return (x.t().reshape(-1, 8) + 1, y[: x.shape[0]] * k)
+
+    half = dl.Dim("half", min=4, max=40)
+    spec = {"x": {0: 8 * half}, "y": {0: 8 * half + 1}, "k": None}
+    args = (torch.randn(64, 3), torch.randn(65), 3)
+    dl.save(dl.export(module(forward), args, dynamic_shapes=spec, strict=True), tmp_path / "program.dlp")
+    loaded = dl.load(tmp_path / "program.dlp")
+    loaded.example_inputs = None
+    assert_same(module(forward)(*args), loaded.to_torch().module()(*args))
 
 
 @pytest.mark.parametrize(
