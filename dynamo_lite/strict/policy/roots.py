@@ -5,8 +5,8 @@ from __future__ import annotations
 from array import array
 from collections import deque
 from collections.abc import Callable, Iterable
-from types import CodeType, FunctionType, ModuleType
-from typing import Any, Final
+from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
@@ -15,6 +15,9 @@ from dynamo_lite.strict.policy.contents import PLAIN
 from dynamo_lite.strict.policy.origins import Origin, Origins
 
 _CONTAINERS: Final = (tuple, list, dict, set, frozenset, deque, bytearray, array, np.ndarray, np.generic)
+_CODE: Final = frozenset(
+    {FunctionType, BuiltinFunctionType, ModuleType, type, type(None)}
+)  # most globals, and none
 _DEPTH: Final = 2  # how far objects held by objects are followed
 
 
@@ -59,11 +62,11 @@ def assume_visible(
     asked: set[str] = set()
     whole = False  # whether namespaces are read as a whole
     for function in functions:
-        mentioned = list(_names_in(function.__code__))
-        names.update(mentioned)
-        asked.update(_asked_in(function.__code__))
-        whole = whole or not {"__dict__", "vars"}.isdisjoint(mentioned)
-        _assume_globals(origins, function, mentioned)
+        mentioned = mentions(function.__code__)
+        names.update(mentioned.names)
+        asked.update(mentioned.asked)
+        whole = whole or mentioned.whole
+        _assume_globals(origins, function, mentioned.names)
         for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
             try:
                 value = cell.cell_contents
@@ -71,8 +74,9 @@ def assume_visible(
                 continue
             if type(value) in PLAIN or isinstance(value, _CONTAINERS):
                 origins.read_from(origins.root(f"closure {name}", cell), "cell", name, value)
+    names |= asked
     for _, child in library.named_modules(module):
-        _assume_attributes(origins, child, names | asked, asked, _DEPTH)
+        _assume_attributes(origins, child, names, asked, _DEPTH)
         owner = origins.of(child)
         if whole and owner is not None:
             origins.assume_keys(origins.place(vars(child), owner, "attr", "__dict__"))
@@ -111,7 +115,7 @@ def _assume_globals(origins: Origins, function: FunctionType, names: Iterable[st
     namespace = function.__globals__
     for name in names:
         value = namespace.get(name)
-        if value is not None and (type(value) in PLAIN or isinstance(value, _CONTAINERS)):
+        if type(value) not in _CODE and (type(value) in PLAIN or isinstance(value, _CONTAINERS)):
             origins.read_from(globals_root(origins, namespace), "item", name, value)
 
 
@@ -121,6 +125,27 @@ def globals_root(origins: Origins, namespace: dict[str, Any]) -> Origin:
     if found is None:
         found = origins.root(f"global {namespace.get('__file__', '') or ''}:", namespace)
     return found
+
+
+class Mentioned(NamedTuple):
+    """What a function's code and the code inside it name."""
+
+    names: tuple[str, ...]
+    asked: frozenset[str]  # attributes that it may only ask about
+    whole: bool  # whether it reads namespaces as a whole
+
+
+_MENTIONED: Final[dict[int, tuple[CodeType, Mentioned]]] = {}
+
+
+def mentions(code: CodeType) -> Mentioned:
+    """What a code object names, found once."""
+    known = _MENTIONED.get(id(code))
+    if known is None:
+        names = tuple(dict.fromkeys(_names_in(code)))
+        found = Mentioned(names, frozenset(_asked_in(code)), not {"__dict__", "vars"}.isdisjoint(names))
+        known = _MENTIONED[id(code)] = (code, found)
+    return known[1]
 
 
 def _asked_in(code: CodeType) -> Iterable[str]:
