@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import operator
 from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
@@ -23,7 +24,7 @@ from fx_ir.number_ops import NUMBER_OPS
 from fx_ir.ops.registry import OPS, Operator
 from fx_ir.program import ExportedProgram
 from fx_ir.purity import branch_modules
-from fx_ir.pytree import tree_flatten, tree_unflatten
+from fx_ir.pytree import tree_flatten, tree_map, tree_unflatten
 from fx_ir.signature import ConstantArgument
 
 Values = dict[Node, Any]
@@ -239,7 +240,7 @@ class Run:
         passed = Passed(module, region, {node: self.value(node) for node in region.inputs}) if ours else None
         token = _PASSED.set(passed)
         try:
-            result = module(*args, **kwargs)
+            result = self._called(module, args, kwargs)
         finally:
             _PASSED.reset(token)
         if passed is not None:
@@ -248,6 +249,14 @@ class Run:
         for node in region.outputs:
             if node not in self.values and is_tensor_node(node):
                 raise PART_REPLACED(value=node.name, name=region.path)
+
+    def _called(self, module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """``module(*args, **kwargs)``: under a trace the way the trace runs Python, as a module may be a user's."""
+        recorder: Any = dispatch.recorder()
+        if recorder is None:
+            return module(*args, **kwargs)
+        given = tree_map(self.library.bare, args)
+        return self.library.dressed(recorder.invoke(functools.partial(module, **kwargs), given))
 
     def _arguments(self, region: Region) -> tuple[tuple[Any, ...], dict[str, Any]]:
         kept = region.signature

@@ -13,10 +13,11 @@ import solver
 from solver.errors import ExportError, Location
 
 _HERE: Final = Path(__file__).resolve().parent
-_OURS: Final = tuple(
-    str(path) + "/"
-    for path in (_HERE, *(Path(entry).resolve() for package in (fx_ir, solver) for entry in package.__path__))
+_PACKAGES: Final = (
+    _HERE,
+    *(Path(entry).resolve() for package in (fx_ir, solver) for entry in package.__path__),
 )
+_OURS: Final = (*(f"{path}/" for path in _PACKAGES), "<contract: ")  # code that a contract is compiled to
 # Bodies of library modules and functionals are Python that runs like the user's, but is not where a user looks.
 _INTERPRETED: Final = str(_HERE / "torchlite" / "nn") + "/"
 _LIBRARY_PARTS: Final = ("/site-packages/torch/", "/lib/python3")
