@@ -211,10 +211,7 @@ class LiveProgram:
         if plan.updates:
             self._update(module, results, leaves, [*natives, *given])
         shown: Any = _Shown(self, module)
-        outputs = results[len(plan.updates) :]
-        return plan.rebuild(
-            [show(shown, leaves, value) for show, value in zip(plan.outputs, outputs, strict=True)]
-        )
+        return plan.shown(shown, leaves, results)
 
     def _update(
         self, module: Any, results: Sequence[Any], leaves: Sequence[Any], inputs: Sequence[Any]

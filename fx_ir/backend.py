@@ -58,6 +58,12 @@ class Backend(Protocol):
     def shares_memory(self, first: Any, second: Any) -> bool:
         """Whether a write to one tensor may be seen through the other."""
 
+    def part_of(self, part: Any, whole: Any, held: Any) -> Any:
+        """The part of the tensor ``held`` that the native value ``part`` is of ``whole``, whose content ``held`` has now.
+
+        None where ``part`` is a copy, or where it cannot be said.
+        """
+
     def kept(self, native: Any) -> Any:
         """A native value that is overwritten after the run, as kernels may keep it for a backward pass."""
 

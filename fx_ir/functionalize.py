@@ -11,6 +11,7 @@ guard, so it is asked only when something is written to the storage: until then 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from operator import getitem
 from typing import Any, Protocol
 
 from fx_ir.node import Node
@@ -98,6 +99,29 @@ def current(value: Value, maker: Maker) -> Node:
     if maker.keeps(node):
         value.node = node
         value.generation = generation
+    return node
+
+
+def shown(value: Value, maker: Maker) -> Node:
+    """The node of a value that leaves the program: a view of its root's node, though it was itself what was written."""
+    root = root_of(value)
+    node = current(value, maker)
+    if value is not root and root.memory.generation and viewed(node) is not viewed(root.node):
+        part = value
+        while part.view_of is not None:
+            part.generation = -1
+            part = part.view_of.parent
+        node = current(value, maker)
+    return node
+
+
+def viewed(node: Node) -> Node:
+    """What a node is a view of, however many times over; itself if it is none."""
+    while node.op == "call_function" and node.args and isinstance(node.args[0], Node):
+        views = isinstance(node.target, Operator) and node.target.view is not None
+        if not views and node.target is not getitem:
+            break
+        node = node.args[0]
     return node
 
 

@@ -11,6 +11,7 @@ from fx_ir.backend import Backend, get_backend
 from fx_ir.contract import TensorLeaf
 from fx_ir.errors import STATE_MISMATCH, STATE_UNKNOWN, TRAINING_FIXED
 from fx_ir.executor import compile_graph
+from fx_ir.functionalize import viewed
 from fx_ir.graph import Graph, GraphModule
 from fx_ir.guard_errors import STATE_SHARED
 from fx_ir.higher_order import HigherOrderOperator
@@ -39,6 +40,10 @@ class Update:
     copies: bool
 
 
+# A user output: of the module, the inputs, the native value and all that the graph returned.
+Show = Callable[["ProgramModule", Sequence[Any], Any, Sequence[Any]], Any]
+
+
 @dataclass(frozen=True, slots=True)
 class Plan:
     """How the flat graph's inputs and outputs map to what users see; made once a program."""
@@ -46,9 +51,20 @@ class Plan:
     state: tuple[str, ...]  # qualified names behind the leading placeholders
     tensors: tuple[int, ...]  # which leaves are tensors
     updates: tuple[Update, ...]
-    outputs: tuple[Callable[[ProgramModule, Sequence[Any], Any], Any], ...]
+    outputs: tuple[Show, ...]
+    same: tuple[tuple[int, int], ...]  # outputs that are the object of an earlier one
     rebuild: Callable[[list[Any]], Any]
     inputs: tuple[str, ...]  # the user's inputs, as users call them
+
+    def shown(self, module: Any, leaves: Sequence[Any], results: Sequence[Any]) -> Any:
+        """What the caller is given. ``module`` has the backend and the state by name (``_backend``, ``_state``)."""
+        outputs = results[len(self.updates) :]
+        made = [
+            show(module, leaves, value, results) for show, value in zip(self.outputs, outputs, strict=True)
+        ]
+        for index, earlier in self.same:
+            made[index] = made[earlier]
+        return self.rebuild(made)
 
     def kept(
         self, backend: Backend, state: Sequence[Any], given: Sequence[Any]
@@ -122,10 +138,7 @@ class ProgramModule:
         results = self._run(*natives, *given)
         if plan.updates:
             self._update(results, leaves, [*natives, *given])
-        count = len(plan.updates)
-        return plan.rebuild(
-            [show(self, leaves, value) for show, value in zip(plan.outputs, results[count:], strict=True)]
-        )
+        return plan.shown(self, leaves, results)
 
     def _update(self, results: Sequence[Any], leaves: Sequence[Any], inputs: Sequence[Any]) -> None:
         """Keeps the new buffers and copies the new values of mutated inputs back into them."""
@@ -255,7 +268,7 @@ def make_plan(program: ExportedProgram) -> Plan:
     held = list(program.graph.output_node().args[0])
     updates: list[Update] = []
     updated: dict[Node, Update] = {}
-    shows: list[Callable[[ProgramModule, Sequence[Any], Any], Any]] = []
+    shows: list[Show] = []
     placeholders = {s.arg.name: s for s in signature.input_specs}
     for spec, node in zip(signature.output_specs, held, strict=True):
         if spec.kind is OutputKind.USER_OUTPUT:
@@ -267,35 +280,69 @@ def make_plan(program: ExportedProgram) -> Plan:
         updates.append(update)
         updated[node] = update
     names = tuple(leaf.path for leaf in program.contract.leaves)
-    return Plan(state, tensors, tuple(updates), tuple(shows), _rebuilder(program.call_spec.out_spec), names)
+    rebuild = _rebuilder(program.call_spec.out_spec)
+    return Plan(state, tensors, tuple(updates), tuple(shows), _repeated(held[len(updates) :]), rebuild, names)
 
 
 def _show(
     node: Any, updated: Mapping[Node, Update], placeholders: Mapping[str, Any], users: list[str]
-) -> Callable[[ProgramModule, Sequence[Any], Any], Any]:
+) -> Show:
     """How a user output is shown: an input or state that is returned is that very object, the rest is wrapped."""
     if not isinstance(node, Node) or not isinstance(node.meta.get("val"), TensorMeta):
-        return lambda module, leaves, native: native
+        return lambda module, leaves, native, results: native
     update = updated.get(node)
     if update is not None:
         target = update.target
         if isinstance(target, int):
-            return lambda module, leaves, native: leaves[target]
-        return lambda module, leaves, native: module._state[target]
+            return lambda module, leaves, native, results: leaves[target]
+        return lambda module, leaves, native, results: module._state[target]
     val = node.meta["val"]
+    whole = _updated_whole(node, updated)
+    if whole is not None:
+        return _show_part(val, list(updated).index(whole), updated[whole].target)
     root = _root(node)
     spec = placeholders.get(root.name) if root is not None else None
     if spec is not None and spec.kind is InputKind.CONSTANT_TENSOR:
         # The caller may write to what it is given; the program's constant must not change with it.
-        return lambda module, leaves, native: module._backend.snapshot(module._backend.wrap(native, val))
+        return lambda module, leaves, native, results: module._backend.snapshot(
+            module._backend.wrap(native, val)
+        )
     if spec is not None and root is node:
         if spec.kind is InputKind.USER_INPUT:
             index = users.index(node.name)
-            return lambda module, leaves, native: leaves[index]
+            return lambda module, leaves, native, results: leaves[index]
         name = spec.target
         if all(change.target != name for change in updated.values()):
-            return lambda module, leaves, native: module._state[name]
-    return lambda module, leaves, native: module._backend.wrap(native, val)
+            return lambda module, leaves, native, results: module._state[name]
+    return lambda module, leaves, native, results: module._backend.wrap(native, val)
+
+
+def _repeated(outputs: Sequence[Any]) -> tuple[tuple[int, int], ...]:
+    """Each output that is the node of an earlier one, with that one's index."""
+    first: dict[Node, int] = {}
+    return tuple(
+        (index, first[node])
+        for index, node in enumerate(outputs)
+        if isinstance(node, Node) and first.setdefault(node, index) != index
+    )
+
+
+def _updated_whole(node: Node, updated: Mapping[Node, Update]) -> Node | None:
+    """The new value of an input or of state that an output may share memory with: both are views of one value, or it is that."""
+    roots = {viewed(whole): whole for whole in updated}
+    return roots.get(viewed(node))
+
+
+def _show_part(val: TensorMeta, position: int, target: str | int) -> Show:
+    """A view of what has been updated is a view of what users hold, not of the value that was copied into it."""
+
+    def show(module: ProgramModule, leaves: Sequence[Any], native: Any, results: Sequence[Any]) -> Any:
+        backend = module._backend
+        held = leaves[target] if isinstance(target, int) else module._state[target]
+        part = backend.part_of(native, results[position], held)
+        return backend.wrap(native, val) if part is None else part
+
+    return show
 
 
 def _root(node: Any) -> Node | None:

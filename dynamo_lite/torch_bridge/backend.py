@@ -86,6 +86,10 @@ def _span(tensor: Any) -> tuple[int, int]:
     return begin, begin + (last + 1) * tensor.element_size()
 
 
+def _kind(tensor: Any) -> tuple[Any, ...]:
+    return tensor.dtype, tensor.is_conj(), tensor.is_neg()
+
+
 class Backend:
     """Tensors are their own native values."""
 
@@ -136,6 +140,20 @@ class Backend:
             return False
         (begin, end), (other_begin, other_end) = _span(first), _span(second)
         return begin < other_end and other_begin < end
+
+    def part_of(self, part: Any, whole: Any, held: Any) -> Any:
+        shares = part.untyped_storage().data_ptr() == whole.untyped_storage().data_ptr()
+        if whole is held or not shares or not part.numel() or _kind(part) != _kind(whole):
+            return None
+        (begin, end), (first, last) = _span(whole), _span(part)
+        if end - begin != whole.numel() * whole.element_size() or first < begin or last > end:
+            return None
+        if any(
+            a != b for size, a, b in zip(whole.shape, whole.stride(), held.stride(), strict=True) if size > 1
+        ):
+            return None
+        offset = held.storage_offset() + part.storage_offset() - whole.storage_offset()
+        return held.as_strided(part.shape, part.stride(), offset)
 
     def kept(self, native: Any) -> Any:
         return native.clone() if torch.is_grad_enabled() else native

@@ -169,6 +169,9 @@ class Backend:
     def shares_memory(self, first: Any, second: Any) -> bool:
         return bool(np.shares_memory(first._array, second._array))
 
+    def part_of(self, part: Any, whole: Any, held: Any) -> None:
+        """Arrays cannot be taken at an offset in another's memory: what is returned is a copy."""
+
     def kept(self, native: Any) -> Any:
         return native
 

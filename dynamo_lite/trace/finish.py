@@ -99,7 +99,7 @@ def _user_output(tracer: Tracer, leaf: Any, path: Any) -> _Out:
     kind = OutputKind.USER_OUTPUT
     if is_fake(leaf) or tracer.library.is_tensor(leaf):
         fake = tracer.fake_of(leaf)
-        node = tracer.node_of(fake)
+        node = functionalize.shown(fake, tracer)
         if fake.view_of is not None and node is functionalize.current(functionalize.root_of(fake), tracer):
             # Written through an alias of the whole: the value is that of the tensor itself, the object is not.
             alias = OPS["aten::detach" if is_detached(fake) else "aten::alias"]

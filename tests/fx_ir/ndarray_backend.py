@@ -52,6 +52,9 @@ class NdarrayBackend:
     def shares_memory(self, first: Any, second: Any) -> bool:
         return bool(np.shares_memory(first, second))
 
+    def part_of(self, part: Any, whole: Any, held: Any) -> None:
+        """What is returned is a copy."""
+
     def kept(self, native: Any) -> Any:
         return native
 

@@ -1,0 +1,110 @@
+"""What a program returns shares memory with what it was given, with its state and with other results as eager's does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import pytest
+import torch
+
+import dynamo_lite as dl
+from tests.dynamo_lite.torch_bridge.support import assert_same, both_modes, module
+
+
+def row_of_written(self: Any, x: Any) -> Any:
+    x.add_(1)
+    return x[0], x.t(), x.view(-1)[2:]
+
+
+def written_row(self: Any, x: Any) -> Any:
+    row = x[1]
+    row.mul_(3)
+    return row, x
+
+
+def written_column(self: Any, x: Any) -> Any:
+    column = x.narrow(1, 1, 2)
+    column[0] = 5
+    return column, column[1], x[:, 0]
+
+
+def pieces(self: Any, x: Any) -> Any:
+    first, second = x.chunk(2, 1)
+    x.zero_()
+    return first, second
+
+
+def cache(self: Any, x: Any) -> Any:
+    self.buf[:2] = x[0, :2]
+    return self.buf[:2], self.buf.view(2, 2)
+
+
+def whole_buffer(self: Any, x: Any) -> Any:
+    self.buf.add_(1)
+    return self.buf, self.buf[1:], self.buf.detach()
+
+
+def intermediate(self: Any, x: Any) -> Any:
+    y = x * 2
+    row = y[0]
+    row.add_(1)
+    return y, row, y[0], row
+
+
+def same_twice(self: Any, x: Any) -> Any:
+    x.add_(1)
+    row = x[0]
+    return row, row, {"again": row}
+
+
+def copied(self: Any, x: Any) -> Any:
+    x.add_(1)
+    return x[0].clone(), x.t().reshape(-1), x[0] + 0
+
+
+def unwritten(self: Any, x: Any) -> Any:
+    return x, x[0], self.buf, self.buf[1:], x.t()[1]
+
+
+PROGRAMS: Final = (
+    row_of_written, written_row, written_column, pieces, cache, whole_buffer, intermediate, same_twice, copied, unwritten,
+)  # fmt: skip
+
+
+def tensors(run: Any, owner: Any, given: Any) -> list[torch.Tensor]:
+    """The results of a call, its input and the buffer."""
+    return [*torch.utils._pytree.tree_leaves(run(given)), given, owner.buf]
+
+
+def sharing(held: list[torch.Tensor]) -> list[tuple[int, int, int]]:
+    """For each the first with the same storage, the first that is the same object, and the place in its storage."""
+    storages = [each.untyped_storage().data_ptr() for each in held]
+    objects = [id(each) for each in held]
+    return [
+        (storages.index(storage), objects.index(identity), each.storage_offset())
+        for storage, identity, each in zip(storages, objects, held, strict=True)
+    ]
+
+
+@both_modes
+@pytest.mark.parametrize("decorated", [False, True])
+@pytest.mark.parametrize("forward", PROGRAMS)
+def test_memory_is_shared_as_in_eager(forward: Callable[..., Any], decorated: bool, strict: bool) -> None:
+    eager = module(forward)
+    if decorated:
+        run = owner = module(dl.exported(strict=strict)(forward))
+    else:
+        run = owner = dl.export(eager, (torch.ones(4, 4),), strict=strict).module()
+    held: list[list[Any]] = [[], []]
+    for start in (0.0, 1.0):
+        for (target, state), found in zip(((eager, eager), (run, owner)), held, strict=True):
+            found.append(tensors(target, state, torch.arange(16.0).reshape(4, 4) + start))
+        expected, given = held[0][-1], held[1][-1]
+        assert_same(expected, given)
+        assert sharing(expected) == sharing(given)
+        for results in (expected, given):
+            results[0].add_(1)
+        assert_same(expected, given)
+    if decorated:  # the first call's results too: the live buffer is one tensor from call to call
+        assert_same(*held)
