@@ -11,6 +11,7 @@ from fx_ir.ops import (
     batch_norm,
     binary,
     composite,
+    contractions,
     conv,
     convert,
     creation,
@@ -62,7 +63,7 @@ from fx_ir.ops.registry import (
 )
 
 FAMILIES = (
-    binary, powers, unary, ternary, activation, reduction, statistics, matmul, norm, batch_norm, attention, conv, pool, padding,
+    binary, powers, unary, ternary, activation, reduction, statistics, matmul, contractions, norm, batch_norm, attention, conv, pool, padding,
     resample, recurrent, packed, loss, sequence_loss, reshape, views, permute, inplace_views, splits, convert, creation, ranges, joining, grids, indexing,
     scatter, sorting, spectral, composite, random, transformer, grid_sample, noise, linalg, quantiles, frames, sym,
     autograd,

@@ -1,4 +1,4 @@
-"""Solving, factors and products of matrices, batched over leading dimensions."""
+"""Solving, factors, powers and exponentials of matrices, batched over leading dimensions."""
 
 from __future__ import annotations
 
@@ -183,6 +183,29 @@ def matrix_power(self: Array, n: int) -> Array:
     return _to_columns(found) if n == -1 else as_array(found.copy(order="C"))
 
 
+_TERMS = 18  # of the exponential's series: enough for doubles where the norm is at most 1/2
+
+
+def fake_matrix_exp(self: TensorMeta) -> TensorMeta:
+    _check_square("linalg.matrix_exp", self)
+    return TensorMeta(self.shape, self.dtype, self.device)
+
+
+def matrix_exp(self: Array) -> Array:
+    """By scaling and squaring: ``exp(A) = exp(A / 2**k) ** (2**k)``, the inner one by its series."""
+    wide = self.astype(np.result_type(self.dtype, np.float64))
+    largest = float(np.abs(wide).sum(-1).max(initial=0.0))
+    halvings = max(0, int(np.ceil(np.log2(largest))) + 1) if 0 < largest < np.inf else 0
+    scaled = wide / 2**halvings
+    result = term = np.broadcast_to(np.eye(self.shape[-1], dtype=wide.dtype), wide.shape)
+    for number in range(1, _TERMS):
+        term = term @ scaled / number
+        result = result + term
+    for _ in range(halvings):
+        result = result @ result
+    return np.ascontiguousarray(result.astype(self.dtype))
+
+
 for _name in ("matrix_power", "linalg_matrix_power"):
     register(f"aten::{_name}(Tensor self, int n) -> Tensor", fake=fake_matrix_power, kernel=matrix_power)
 register("aten::linalg_solve(Tensor A, Tensor B, *, bool left=True) -> Tensor", fake=fake_solve, kernel=solve)
@@ -198,3 +221,5 @@ register('aten::linalg_qr(Tensor A, str mode="reduced") -> (Tensor Q, Tensor R)'
 register("aten::linalg_svdvals(Tensor A, *, str? driver=None) -> Tensor", fake=fake_svdvals, kernel=svdvals)
 register('aten::linalg_eigvalsh(Tensor self, str UPLO="L") -> Tensor', fake=fake_eigvalsh, kernel=eigvalsh)
 register("aten::block_diag(Tensor[] tensors) -> Tensor", fake=fake_block_diag, kernel=block_diag)
+for _name in ("matrix_exp", "linalg_matrix_exp"):
+    register(f"aten::{_name}(Tensor self) -> Tensor", fake=fake_matrix_exp, kernel=matrix_exp)

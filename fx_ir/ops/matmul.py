@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from fx_ir.dtypes import Category, DType
+from fx_ir.dtypes import Category
 from fx_ir.meta import Size, Sizes, TensorMeta
 from fx_ir.ops.arrays import Array, as_array, compute_type
 from fx_ir.ops.registry import register, register_inplace
-from fx_ir.ops.shapes import broadcast_shapes, same, wrap_dim
+from fx_ir.ops.shapes import broadcast_shapes, same
 
 
 def check_same_dtype(*metas: TensorMeta | None) -> None:
@@ -204,185 +204,7 @@ def _sum_bmm(batch1: Array, batch2: Array) -> Array:
     return as_array(matmul(batch1, batch2).sum(axis=0, dtype=batch1.dtype))
 
 
-# --- einsum and contractions -----------------------------------------------------------------------------------------
-
-
-def einsum_terms(equation: str, ndims: Sequence[int]) -> tuple[list[list[str]], list[str]]:
-    """Subscripts of the operands and of the result, an ellipsis spelled out as ``.0``, ``.1`` …"""
-    left, arrow, right = equation.replace(" ", "").partition("->")
-    operands = left.split(",")
-    if len(operands) != len(ndims):
-        raise RuntimeError(
-            "einsum(): more operands were provided than specified in the equation"
-            if len(operands) < len(ndims)
-            else "einsum(): fewer operands were provided than specified in the equation"
-        )
-    dots = 0
-    for term, ndim in zip(operands, ndims, strict=True):
-        letters = len(term.replace("...", ""))
-        if letters != ndim and ("..." not in term or letters > ndim):
-            raise RuntimeError(
-                f"einsum(): the number of subscripts in the equation ({letters}) does not match the number of dimensions "
-                f"({ndim}) for operand {operands.index(term)}"
-            )
-        dots = max(dots, ndim - letters)
-
-    def spell(term: str, width: int) -> list[str]:
-        head, _, tail = term.partition("...") if "..." in term else (term, "", "")
-        return [*head, *[f".{index}" for index in range(dots - width, dots)], *tail]
-
-    inputs = [
-        spell(term, ndim - len(term.replace("...", ""))) for term, ndim in zip(operands, ndims, strict=True)
-    ]  # fmt: skip
-    if arrow:
-        return inputs, spell(right, dots if "..." in right else 0)
-    everything = [label for term in inputs for label in term]
-    once = sorted(label for label in set(everything) if everything.count(label) == 1 and label[0] != ".")
-    return inputs, [*[f".{index}" for index in range(dots)], *once]
-
-
-def fake_einsum(
-    equation: str, tensors: Sequence[TensorMeta], *, path: Sequence[int] | None = None
-) -> TensorMeta:
-    inputs, output = einsum_terms(equation, [tensor.ndim for tensor in tensors])
-    check_same_dtype(*tensors)
-    sizes: dict[str, Size] = {}
-    for term, tensor in zip(inputs, tensors, strict=True):
-        for label, size in zip(term, tensor.shape, strict=True):
-            known = sizes.get(label, 1)
-            sizes[label] = broadcast_shapes((known,), (size,))[0]
-    for label in output:
-        if label not in sizes:
-            raise RuntimeError(
-                f"einsum(): output subscript {label} does not appear in the equation for any input operand"
-            )
-    return TensorMeta(tuple([sizes[label] for label in output]), tensors[0].dtype, tensors[0].device)
-
-
-def einsum(equation: str, tensors: Sequence[Array], *, path: Sequence[int] | None = None) -> Array:
-    wide = compute_type(tensors[0].dtype)
-    operands = [tensor.astype(wide, copy=False) for tensor in tensors]
-    if len(operands) == 2:
-        inputs, output = einsum_terms(equation, [operand.ndim for operand in operands])
-        if all(len(set(term)) == len(term) for term in inputs):
-            return as_array(_contract(operands[0], operands[1], inputs, output)).astype(
-                tensors[0].dtype, copy=False
-            )
-    result = np.einsum(equation.replace(" ", ""), *operands, optimize=len(operands) > 2)
-    return np.array(result).astype(tensors[0].dtype, copy=False)
-
-
-def _contract(a: Array, b: Array, inputs: Sequence[Sequence[str]], output: Sequence[str]) -> Array:
-    """Two operands as one batched matrix product: labels are batch, row, column or summed."""
-    left, right = list(inputs[0]), list(inputs[1])
-    a, left = _sum_alone(a, left, {*right, *output})
-    b, right = _sum_alone(b, right, {*left, *output})
-    batch = [label for label in left if label in right and label in output]
-    summed = [label for label in left if label in right and label not in output]
-    rows = [label for label in left if label not in right]
-    columns = [label for label in right if label not in left]
-    sizes: dict[str, int] = {}
-    for array, labels in ((a, left), (b, right)):
-        for label, size in zip(labels, array.shape, strict=True):
-            sizes[label] = max(sizes.get(label, 1), size) if 0 not in (size, sizes.get(label, 1)) else 0
-    a = np.broadcast_to(a, [sizes[label] for label in left])
-    b = np.broadcast_to(b, [sizes[label] for label in right])
-
-    def extent(labels: Sequence[str]) -> int:
-        total = 1
-        for label in labels:
-            total *= sizes[label]
-        return total
-
-    lead = [sizes[label] for label in batch]
-    first = a.transpose([left.index(label) for label in (*batch, *rows, *summed)]).reshape(
-        *lead, extent(rows), extent(summed)
-    )
-    second = b.transpose([right.index(label) for label in (*batch, *summed, *columns)]).reshape(
-        *lead, extent(summed), extent(columns)
-    )
-    labels = [*batch, *rows, *columns]
-    result = np.matmul(first, second).reshape([sizes[label] for label in labels])
-    return np.ascontiguousarray(result.transpose([labels.index(label) for label in output]))
-
-
-def _sum_alone(array: Array, labels: list[str], needed: set[str]) -> tuple[Array, list[str]]:
-    gone = tuple([index for index, label in enumerate(labels) if label not in needed])
-    if not gone:
-        return array, labels
-    return as_array(array.sum(axis=gone, dtype=array.dtype)), [label for label in labels if label in needed]
-
-
-def fake_tensordot(
-    self: TensorMeta, other: TensorMeta, dims_self: Sequence[int], dims_other: Sequence[int]
-) -> TensorMeta:
-    check_same_dtype(self, other)
-    left = [wrap_dim(dim, self.ndim) for dim in dims_self]
-    right = [wrap_dim(dim, other.ndim) for dim in dims_other]
-    for a, b in zip(left, right, strict=True):
-        first, second = self.shape[a], other.shape[b]
-        if not same(first, second) and first != second and first != 1 and second != 1:
-            raise RuntimeError(
-                f"contracted dimensions need to match, but first has size {self.shape[a]} in dim {a} and second has size "
-                f"{other.shape[b]} in dim {b}"
-            )
-    kept = [size for dim, size in enumerate(self.shape) if dim not in left]
-    return _plain(self, (*kept, *[size for dim, size in enumerate(other.shape) if dim not in right]))
-
-
-def tensordot(self: Array, other: Array, dims_self: Sequence[int], dims_other: Sequence[int]) -> Array:
-    """A contracted dimension of one element stands for as many as the other tensor has."""
-    for a, b in zip(dims_self, dims_other, strict=True):
-        if self.shape[a] == 1:
-            other = other.sum(axis=b, keepdims=True, dtype=other.dtype)
-        elif other.shape[b] == 1:
-            self = self.sum(axis=a, keepdims=True, dtype=self.dtype)
-    return as_array(np.tensordot(self, other, (list(dims_self), list(dims_other))))
-
-
-def fake_kron(self: TensorMeta, other: TensorMeta) -> TensorMeta:
-    rank = max(self.ndim, other.ndim)
-    a = (1,) * (rank - self.ndim) + self.shape
-    b = (1,) * (rank - other.ndim) + other.shape
-    return _plain(self, tuple([x * y for x, y in zip(a, b, strict=True)]))
-
-
-def kron(self: Array, other: Array) -> Array:
-    return as_array(np.kron(self, other))
-
-
-_TERMS = 18  # of the exponential's series: enough for doubles where the norm is at most 1/2
-
-
-def fake_matrix_exp(self: TensorMeta) -> TensorMeta:
-    if self.ndim < 2 or self.dtype.category < Category.FLOAT:
-        raise RuntimeError("linalg.matrix_exp: expected a batch of floating point or complex matrices")
-    rows, columns = self.shape[-2:]
-    if not same(rows, columns) and rows != columns:
-        raise RuntimeError(
-            f"linalg.matrix_exp: A must be batches of square matrices, but they are {rows} by {columns} matrices"
-        )
-    return TensorMeta(self.shape, self.dtype, self.device)
-
-
-def matrix_exp(self: Array) -> Array:
-    """By scaling and squaring: ``exp(A) = exp(A / 2**k) ** (2**k)``, the inner one by its series."""
-    wide = self.astype(np.result_type(self.dtype, np.float64))
-    largest = float(np.abs(wide).sum(-1).max(initial=0.0))
-    halvings = max(0, int(np.ceil(np.log2(largest))) + 1) if 0 < largest < np.inf else 0
-    scaled = wide / 2**halvings
-    result = term = np.broadcast_to(np.eye(self.shape[-1], dtype=wide.dtype), wide.shape)
-    for number in range(1, _TERMS):
-        term = term @ scaled / number
-        result = result + term
-    for _ in range(halvings):
-        result = result @ result
-    return np.ascontiguousarray(result.astype(self.dtype))
-
-
 def _declare() -> None:
-    for name in ("matrix_exp", "linalg_matrix_exp"):
-        register(f"aten::{name}(Tensor self) -> Tensor", fake=fake_matrix_exp, kernel=matrix_exp)
     products: dict[str, tuple[Any, Any]] = {
         "linear(Tensor input, Tensor weight, Tensor? bias=None)": (fake_linear, linear),
         "matmul(Tensor self, Tensor other)": (fake_matmul, matmul),
@@ -393,12 +215,6 @@ def _declare() -> None:
         "vdot(Tensor self, Tensor other)": (fake_dot, vdot),
         "outer(Tensor self, Tensor vec2)": (fake_outer, outer),
         "ger(Tensor self, Tensor vec2)": (fake_outer, outer),
-        "einsum(str equation, Tensor[] tensors, *, int[]? path=None)": (fake_einsum, einsum),
-        "tensordot(Tensor self, Tensor other, int[] dims_self, int[] dims_other)": (
-            fake_tensordot,
-            tensordot,
-        ),
-        "kron(Tensor self, Tensor other)": (fake_kron, kron),
     }
     for schema, (fake, kernel) in products.items():
         register(f"aten::{schema} -> Tensor", fake=fake, kernel=kernel)
@@ -421,5 +237,3 @@ def _declare() -> None:
 
 
 _declare()
-
-__all__ = ["DType", "matmul"]
