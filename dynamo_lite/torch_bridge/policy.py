@@ -89,9 +89,8 @@ class TorchPolicy(TracePolicy):
         super().__init__(tracer, transaction, origins)
         _OPAQUE.update(id(function.__code__) for function in answer_shapes())
         self.tensors = frozenset(tracer.library.tensor_types())
-        self.special_types = frozenset(
-            {*self.special_types, numbers.TorchSymInt, numbers.TorchSymFloat, numbers.TorchSymBool}
-        )
+        symbolic = (numbers.TorchSymInt, numbers.TorchSymFloat, numbers.TorchSymBool)
+        self.special_ids = frozenset({*self.special_ids, *map(id, symbolic)})
 
     def opaque(self, code: CodeType) -> bool:
         return (
@@ -217,8 +216,8 @@ class TorchPolicy(TracePolicy):
 
     def _equal(self, item: Any, value: Any) -> bool:
         """``item == value`` as C asks it of the items of a sequence, where a tensor takes part."""
-        special = self.special_types
-        if type(item) in special or type(value) in special:
+        special = self.special_ids
+        if id(type(item)) in special or id(type(value)) in special:
             return self.truth(self.compare("==", item, value))
         return bool(self.operate(operator.eq, item, value))
 
