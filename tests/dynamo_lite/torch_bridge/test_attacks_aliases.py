@@ -95,7 +95,7 @@ def test_memory_is_shared_as_in_eager(forward: Callable[..., Any], decorated: bo
     if decorated:
         run = owner = module(dl.exported(strict=strict)(forward))
     else:
-        run = owner = dl.export(eager, (torch.ones(4, 4),), strict=strict).module()
+        run = owner = dl.export(module(forward), (torch.ones(4, 4),), strict=strict).module()
     held: list[list[Any]] = [[], []]
     for start in (0.0, 1.0):
         for (target, state), found in zip(((eager, eager), (run, owner)), held, strict=True):
