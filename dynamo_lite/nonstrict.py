@@ -10,7 +10,7 @@ import sys
 from collections import Counter, OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from types import CodeType, FrameType, FunctionType
+from types import FrameType, FunctionType
 from typing import Any, Final, NamedTuple
 
 from dynamo_lite import collector, dispatch, places
@@ -19,7 +19,7 @@ from dynamo_lite.native_watch import Watch, user_variables, watching
 from dynamo_lite.strict.outcomes import outcome
 from dynamo_lite.strict.policy.live_check import LiveCheck
 from dynamo_lite.strict.policy.origins import Origins
-from dynamo_lite.strict.policy.roots import assume_visible, place_module
+from dynamo_lite.strict.policy.roots import assume_visible, mentions, place_module
 from dynamo_lite.trace.again import Stray, Written
 from dynamo_lite.trace.calls import ModuleCalls
 from dynamo_lite.trace.constants import held_tensors, stray_tensor
@@ -32,7 +32,8 @@ from fx_ir.pytree import tree_flatten
 from solver.errors import DataDependentError, Location, StateError, UnsupportedError, watch
 
 _REFUSALS: Final = (UnsupportedError, DataDependentError, StateError)
-_CONTAINERS: Final = (list, dict, set, deque, bytearray, OrderedDict, defaultdict, Counter)
+_CONTAINERS: Final = frozenset({list, dict, set, deque, bytearray, OrderedDict, defaultdict, Counter})
+_REACHED: Final = _CONTAINERS | {FunctionType}
 
 
 @dataclass(slots=True)
@@ -56,25 +57,25 @@ class _Change(NamedTuple):
 class Snapshot:
     """What the model can reach, as it was; :meth:`restore` puts it back and tells what had changed."""
 
-    __slots__ = ("_modules", "_saved", "_seen")
+    __slots__ = ("_saved", "_seen")
 
-    def __init__(self, tracer: Tracer, module: Any, forward: Callable[..., Any]) -> None:
+    def __init__(self, modules: Iterable[tuple[str, Any]], functions: Iterable[FunctionType]) -> None:
         self._saved: list[_Saved] = []
         self._seen: set[int] = set()
-        self._modules: set[int] = set()
-        classes: dict[type, None] = {}
-        for name, child in tracer.library.named_modules(module):
-            self._modules.add(id(child))
-            classes[type(child)] = None
+        for name, child in modules:
             self._save_module(f"self.{name}" if name else "self", child)
-        for function in _functions_of(forward, classes):
+        for function in functions:
             self._save_function(function)
 
     def _save(self, owner: str, container: Any) -> bool:
         if id(container) in self._seen:
             return False
         self._seen.add(id(container))
-        content = bytes(container) if isinstance(container, bytearray) else container.copy()
+        content: Any = ()  # most are empty: the registries of hooks that a module has
+        if isinstance(container, bytearray):
+            content = bytes(container)
+        elif container:
+            content = container.copy()
         self._saved.append(_Saved(owner, container, content))
         return True
 
@@ -82,7 +83,8 @@ class Snapshot:
         state = vars(module)
         self._save(name, state)
         for attribute, value in state.items():
-            self._save_reached(f"{name}.{attribute}", value)
+            if type(value) in _REACHED:
+                self._save_reached(f"{name}.{attribute}", value)
 
     def _save_reached(self, name: str, value: Any) -> None:
         if type(value) in _CONTAINERS:
@@ -91,7 +93,7 @@ class Snapshot:
             self._save_function(value)
 
     def _save_tree(self, name: str, container: Any) -> None:
-        if not self._save(name, container):
+        if not self._save(name, container) or not container:
             return
         items: Iterable[tuple[Any, Any]] = ()
         if isinstance(container, dict):
@@ -113,8 +115,11 @@ class Snapshot:
             except ValueError:
                 continue
             self._save_reached(name, value)
-        for name in _names_of(code):
-            self._save_reached(name, function.__globals__.get(name))
+        namespace = function.__globals__
+        for name in mentions(code).names:
+            value = namespace.get(name)
+            if type(value) in _REACHED:
+                self._save_reached(name, value)
 
     def restore(self) -> tuple[list[_Change], list[Written] | None]:
         """Puts everything back; the changes found, and what the dicts and lists among the containers held (None: others were changed)."""
@@ -122,6 +127,8 @@ class Snapshot:
         written: list[Written] | None = []
         for saved in self._saved:
             now, before = saved.container, saved.content
+            if not now and not before:
+                continue
             if isinstance(now, dict):
                 found = _changed_items(saved.owner, now, before)
             else:
@@ -184,30 +191,12 @@ def _functions_of(forward: Callable[..., Any], classes: Iterable[type]) -> Itera
     for base in dict.fromkeys(base for cls in classes for base in cls.__mro__):
         for value in vars(base).values():
             # a library's functions write to the module at most, and that is saved
-            if type(value) is FunctionType and _is_users(value):
+            if type(value) is FunctionType and not places.is_library_file(value.__code__.co_filename):
                 yield value
 
 
 def _is_users(function: FunctionType) -> bool:
     return not places.is_library_file(function.__code__.co_filename)
-
-
-_NAMES: Final[dict[int, tuple[CodeType, tuple[str, ...]]]] = {}
-
-
-def _names_of(code: CodeType) -> tuple[str, ...]:
-    """The global names that a function's code and the code inside it mention."""
-    known = _NAMES.get(id(code))
-    if known is None:
-        known = _NAMES[id(code)] = (code, tuple(dict.fromkeys(_names_in(code))))
-    return known[1]
-
-
-def _names_in(code: CodeType) -> Iterator[str]:
-    yield from code.co_names
-    for constant in code.co_consts:
-        if isinstance(constant, CodeType):
-            yield from _names_in(constant)
 
 
 def run(tracer: Tracer, module: Any, forward: Callable[..., Any], call: Callable[[], Any]) -> Run:
@@ -226,13 +215,14 @@ def _run(tracer: Tracer, module: Any, forward: Callable[..., Any], call: Callabl
     tracer.locate = places.native_location
     tracer.outcome = lambda: outcome(places.native_places())
     tracer.naming.variables = user_variables
-    paths = {id(child): (name, type(child).__name__) for name, child in tracer.library.named_modules(module)}
+    modules = list(tracer.library.named_modules(module))
+    paths = {id(child): (name, type(child).__name__) for name, child in modules}
     tracer.modules_now = lambda: _module_stack(tracer.calls, paths)
     origins = Origins(lambda: None)
     place_module(tracer.library, origins, module)
-    classes = {type(child) for _, child in tracer.library.named_modules(module)}
-    assume_visible(tracer.library, origins, module, _functions_of(forward, classes))
-    snapshot = Snapshot(tracer, module, forward)
+    functions = list(_functions_of(forward, dict.fromkeys(type(child) for _, child in modules)))
+    assume_visible(tracer.library, origins, module, functions)
+    snapshot = Snapshot(modules, functions)
     changed: list[_Change] = []
     try:
         with (
@@ -251,18 +241,18 @@ def _run(tracer: Tracer, module: Any, forward: Callable[..., Any], call: Callabl
     if swallowed is not None:
         raise swallowed
     tracer.given.check(location_of(forward))
-    _assume_looks(tracer, origins, module, seen)
+    _assume_looks(origins, modules, seen)
     known = {f"self.{name}" for name, _, _ in tracer.library.named_buffers(module)}  # as restored
     with dispatch.recording(tracer), fake_context.activate(tracer):
-        effects, strays = _effects(tracer, changed, known, _write_places(tracer, module, seen))
+        effects, strays = _effects(tracer, changed, known, _write_places(modules, seen))
     effects += [*seen.effects.values(), *tracer.given.effects(location_of(forward))]
     assumptions = [*seen.assumptions.values(), *origins.assumptions()]
     return Run(leaves, spec, buffers, effects, assumptions, LiveCheck(origins, module), strays, written)
 
 
-def _assume_looks(tracer: Tracer, origins: Origins, module: Any, seen: Watch) -> None:
+def _assume_looks(origins: Origins, named: list[tuple[str, Any]], seen: Watch) -> None:
     """What was asked of a module that it does not have: another branch runs once it has. So it is where all was listed."""
-    modules = {id(child): child for _, child in tracer.library.named_modules(module)}
+    modules = {id(child): child for _, child in named}
     for key, name in seen.looked_up:
         child = modules.get(key)
         origin = origins.of(child)
@@ -296,14 +286,11 @@ def _module_stack(calls: ModuleCalls, paths: dict[int, tuple[str, str]]) -> tupl
     return calls.stack(found)
 
 
-def _write_places(tracer: Tracer, module: Any, seen: Watch) -> dict[str, Location | None]:
+def _write_places(modules: list[tuple[str, Any]], seen: Watch) -> dict[str, Location | None]:
     """Where each attribute of the module tree was written."""
-    found: dict[str, Location | None] = {}
-    for name, child in tracer.library.named_modules(module):
-        for (owner, attribute), where in seen.writes.items():
-            if owner == id(child):
-                found[f"self.{name}.{attribute}" if name else f"self.{attribute}"] = where
-    return found
+    owners = {id(child): f"self.{name}" if name else "self" for name, child in modules}
+    written = ((owners.get(owner), attribute, where) for (owner, attribute), where in seen.writes.items())
+    return {f"{owner}.{attribute}": where for owner, attribute, where in written if owner is not None}
 
 
 def _effects(
