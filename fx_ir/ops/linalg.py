@@ -82,6 +82,42 @@ def solve(A: Array, B: Array, *, left: bool = True) -> Array:
     return _to_columns(found) if left else np.ascontiguousarray(found)
 
 
+def fake_solve_triangular(
+    self: TensorMeta, B: TensorMeta, *, upper: bool, left: bool = True, unitriangular: bool = False
+) -> TensorMeta:
+    _check_square("linalg.solve_triangular", self)
+    _check_matrix("linalg.solve_triangular", B)
+    check_same_dtype(self, B)
+    rows, given = self.shape[-1], B.shape[-2 if left else -1]
+    if not same(rows, given) and rows != given:
+        raise RuntimeError(
+            f"linalg.solve_triangular: Incompatible shapes of A and B for the equation {'AX = B' if left else 'XA = B'} "
+            f"({list(self.shape[-2:])} and {list(B.shape[-2:])})"
+        )
+    return _by_columns((*broadcast_shapes(self.shape[:-2], B.shape[:-2]), *B.shape[-2:]), B)
+
+
+def solve_triangular(
+    self: Array, B: Array, *, upper: bool, left: bool = True, unitriangular: bool = False
+) -> Array:
+    """By substitution; what is on the other side of the diagonal is not looked at."""
+    if not left:
+        turned = solve_triangular(
+            self.swapaxes(-1, -2), B.swapaxes(-1, -2), upper=not upper, unitriangular=unitriangular
+        )
+        return _to_columns(turned.swapaxes(-1, -2))
+    batch = np.broadcast_shapes(self.shape[:-2], B.shape[:-2])
+    found = np.broadcast_to(B, (*batch, *B.shape[-2:])).copy()
+    rows = range(self.shape[-1])
+    for row in reversed(rows) if upper else rows:
+        known = slice(row + 1, None) if upper else slice(None, row)
+        done = self[..., row : row + 1, known] @ found[..., known, :]
+        found[..., row, :] -= done[..., 0, :]
+        if not unitriangular:
+            found[..., row, :] /= self[..., row, row, None]
+    return _to_columns(found)
+
+
 def fake_cholesky(self: TensorMeta, *, upper: bool = False) -> TensorMeta:
     _check_square("linalg.cholesky", self)
     return TensorMeta(self.shape, self.dtype, self.device) if upper else _by_columns(self.shape, self)
@@ -209,6 +245,11 @@ def matrix_exp(self: Array) -> Array:
 for _name in ("matrix_power", "linalg_matrix_power"):
     register(f"aten::{_name}(Tensor self, int n) -> Tensor", fake=fake_matrix_power, kernel=matrix_power)
 register("aten::linalg_solve(Tensor A, Tensor B, *, bool left=True) -> Tensor", fake=fake_solve, kernel=solve)
+register(
+    "aten::linalg_solve_triangular(Tensor self, Tensor B, *, bool upper, bool left=True, bool unitriangular=False) -> Tensor",
+    fake=fake_solve_triangular,
+    kernel=solve_triangular,
+)
 register(
     "aten::linalg_cholesky(Tensor self, *, bool upper=False) -> Tensor", fake=fake_cholesky, kernel=cholesky
 )

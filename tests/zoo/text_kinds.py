@@ -16,6 +16,9 @@ BERT: Final[Options] = NAMES | {
 GROUPED: Final = BERT | {"num_key_value_heads": 2}
 HEADS: Final = GROUPED | {"head_dim": 16}
 MIXTURE: Final = HEADS | {"num_local_experts": 4, "num_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 32}
+LATENT: Final[Options] = {
+    "num_key_value_heads": 4, "kv_lora_rank": 16, "q_lora_rank": 24, "qk_rope_head_dim": 8, "v_head_dim": 16, "qk_nope_head_dim": 8,
+}
 GPT: Final[Options] = {"n_embd": 64, "n_layer": 2, "n_head": 4, "vocab_size": VOCABULARY, "n_positions": 64}
 XLM: Final[Options] = {"emb_dim": 64, "n_layers": 2, "n_heads": 4, "vocab_size": VOCABULARY, "max_position_embeddings": 64}
 SEQ2SEQ: Final = NAMES | {
@@ -90,6 +93,33 @@ TEXT_KINDS: Final[dict[str, Maker]] = {
     "mt5": kind("MT5", T5, inputs=TWO_TEXTS),
     "longt5": kind("LongT5", T5, local_radius=3, encoder_attention_type="local", inputs=TWO_TEXTS),
     "umt5": kind("UMT5", T5, inputs=TWO_TEXTS),
+    "fnet": kind("FNet", BERT, use_tpu_fourier_optimizations=False, inputs=UNMASKED),
+    "squeezebert": kind("SqueezeBert", BERT, embedding_size=64),
+    "yoso": kind("Yoso", BERT, use_expectation=True),
+    "luke": kind("Luke", BERT, entity_vocab_size=20, entity_emb_size=16),
+    "xmod": kind("Xmod", BERT, languages=["en_XX"], default_language="en_XX"),
+    "diffllama": kind("DiffLlama", GROUPED, call=NO_CACHE),
+    "deepseek_v3": kind("DeepseekV3", BERT, LATENT, n_routed_experts=4, num_experts_per_tok=2, n_group=2, topk_group=1,
+                        first_k_dense_replace=1, n_shared_experts=1, moe_intermediate_size=32, call=NO_CACHE),
+    "minicpm3": kind("MiniCPM3", BERT, LATENT, call=NO_CACHE),
+    "lfm2": kind("Lfm2", GROUPED, layer_types=["conv", "full_attention"], call=NO_CACHE),
+    "bamba": kind("Bamba", HEADS, attn_layer_indices=[1], mamba_n_heads=8, mamba_d_head=16, mamba_d_state=8, mamba_chunk_size=4,
+                  mamba_n_groups=2, call=NO_CACHE),
+    "qwen3_next": kind("Qwen3Next", HEADS, num_experts=4, num_experts_per_tok=2, moe_intermediate_size=32,
+                       shared_expert_intermediate_size=32, linear_num_key_heads=2, linear_num_value_heads=4,
+                       linear_key_head_dim=8, linear_value_head_dim=8, layer_types=["linear_attention", "full_attention"],
+                       call=NO_CACHE),
+    "jamba": kind("Jamba", GROUPED, num_experts=2, attn_layer_period=2, attn_layer_offset=1, expert_layer_period=2,
+                  expert_layer_offset=1, mamba_d_state=8, mamba_dt_rank=8, use_mamba_kernels=False, call=NO_CACHE),
+    "xlstm": kind("xLSTM", hidden_size=64, num_hidden_layers=2, vocab_size=VOCABULARY, num_heads=4, chunk_size=4, inputs=UNMASKED,
+                  call=NO_CACHE),
+    "funnel": kind("Funnel", vocab_size=VOCABULARY, block_sizes=[1, 1], d_model=64, n_head=4, d_head=16, d_inner=128,
+                   num_decoder_layers=1),
+    "t5gemma": kind("T5Gemma", encoder=dict(HEADS), decoder=dict(HEADS), vocab_size=VOCABULARY, inputs=TWO_TEXTS),
+    "pegasus_x": kind("PegasusX", SEQ2SEQ, block_size=4, num_global_tokens=2, inputs=TWO_TEXTS),
+    "nllb_moe": kind("NllbMoe", SEQ2SEQ, num_experts=4, encoder_sparse_step=2, decoder_sparse_step=2, expert_capacity=8,
+                     inputs=TWO_TEXTS),
+    "fsmt": kind("FSMT", SEQ2SEQ, langs=["en", "de"], src_vocab_size=VOCABULARY, tgt_vocab_size=VOCABULARY, inputs=TWO_TEXTS),
     "switch": kind("SwitchTransformers", T5, num_experts=4, num_sparse_encoder_layers=1, num_sparse_decoder_layers=1,
                    inputs=TWO_TEXTS),
 }

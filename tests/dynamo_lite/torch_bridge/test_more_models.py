@@ -32,6 +32,8 @@ DATA, STATE, SIZE = dl.DataDependentError, dl.StateError, dl.ConstraintViolation
 REFUSED: Final[dict[str, type[Exception]]] = {
     # Decisions on data. PyTorch exports none of them, in neither mode.
     "switch": DATA,  # loops over the experts that some token chose
+    "nllb_moe": DATA,  # the same
+    "fsmt": DATA,  # whether some token is padding decides on whether there is a mask
     "longformer": DATA,  # sizes computed by tensor arithmetic, and whether some token attends globally
     "led": DATA,  # the same layers
     "vilt": DATA,  # resizes position embeddings to each image's own size
@@ -41,9 +43,13 @@ REFUSED: Final[dict[str, type[Exception]]] = {
     # A dynamic size that Python loops over is static: M14. With a static one these export.
     "recurrent_gemma": SIZE,  # one step of the recurrence a position
     "canine": SIZE,  # one chunk of local attention a position
+    "jamba": SIZE,  # one step of the recurrence a position
+    "xlstm": SIZE,  # one step a chunk
+    "funnel": SIZE,  # lists the positions as Python numbers
 }  # fmt: skip
 ONLY_NONSTRICT: Final = {"mobilenet_v2": SIZE}  # int() of a size asks CPython for its value
-OTHER_KERNELS: Final = ("beit", "mha_fast")  # under export they take a path with other kernels than eager's
+# They ask whether they are exported: then beit adds a mask that hides nothing, and qwen3_next substitutes instead of solving.
+OTHER_KERNELS: Final = ("beit", "qwen3_next")
 SIZES: Final = (None, (5, 9), (2, 20))
 
 

@@ -280,6 +280,19 @@ def matrices() -> list[Sample]:
         sample("linalg_eigvalsh", square, _tolerance=TOLERANT),
         sample("linalg_eigvalsh", square, "U", _tolerance=TOLERANT),
         sample("block_diag", [F(2, 3), F(4), F(), F(1, 2)]),
+        *[
+            sample(
+                "linalg_solve_triangular",
+                T((2, 4, 4), values="above"),
+                B,
+                upper=upper,
+                left=left,
+                unitriangular=unit,
+                _tolerance=1e-2,
+            )
+            for left, B in ((True, F(2, 4, 3)), (False, F(3, 4)), (True, F(5, 1, 4, 2)))
+            for upper, unit in ((True, False), (False, False), (False, True))
+        ],
         sample("linalg_cholesky", F(1, 1, values="positive")),
         sample("linalg_cholesky", F(1, 1, values="positive"), upper=True),
     ]
