@@ -6,7 +6,7 @@ Accepted are a dict by argument name or a sequence in argument order, nested as 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -25,7 +25,6 @@ from solver.dims import DerivedDim, Dim, DimHint
 from solver.errors import Location
 
 DIM_SPECS: Final = (Dim, DerivedDim, DimHint)
-Convert = Callable[[Any], Any]
 
 
 @dataclass(slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Any, Literal
 
 from solver.errors import Location
 
@@ -25,8 +25,6 @@ EffectKind = Literal[
 Became = Literal[
     "burned in", "buffer update", "input update", "dropped", "refused", "noted", "rolled back", "called"
 ]
-
-ROOTS: Final = ("self", "global", "closure", "input", "environment")
 
 
 @dataclass(frozen=True, slots=True)

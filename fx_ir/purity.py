@@ -22,16 +22,6 @@ ASSERTIONS: Final = frozenset(
 )
 
 
-def is_assertion(target: object) -> bool:
-    """True for the operators whose only meaning is to fail."""
-    return isinstance(target, Operator) and target.name in ASSERTIONS
-
-
-def is_random(target: object) -> bool:
-    """True for operators that draw random numbers: what they draw moves the generator for those after them."""
-    return isinstance(target, Operator) and target.random
-
-
 def is_impure_call(node: Node) -> bool:
     """True for calls that assert, draw random numbers, write to an argument, or hold a graph that does."""
     target = node.target

@@ -14,7 +14,6 @@ from fx_ir.dtypes import DType, bool_, int64, uint8
 from solver.sym import SymBool, SymFloat, SymInt
 
 Index = Any
-_FULL: Final = slice(None)
 _INT: Final = (int, SymInt, np.integer)
 _NUMBERS: Final = (bool, int, float, complex, SymInt, SymFloat, SymBool, np.number, np.bool_)
 

@@ -60,8 +60,3 @@ def _install(cls: type) -> None:
 
 _install(TorchFake)
 register_access(TorchFake, FAKE)
-
-
-def is_torch_fake(value: Any) -> bool:
-    """True for a fake of this library."""
-    return type(value) is TorchFake

@@ -61,9 +61,6 @@ def one_hot(self: Array, num_classes: int = -1) -> Array:
     return result
 
 
-_BAG_MODES = ("sum", "mean", "max")
-
-
 def fake_embedding_bag(
     weight: TensorMeta,
     indices: TensorMeta,

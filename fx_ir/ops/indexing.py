@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from fx_ir import fake_context
-from fx_ir.dtypes import Category, DType, bool_, int32, int64, uint8
+from fx_ir.dtypes import bool_, int32, int64, uint8
 from fx_ir.meta import Size, Sizes, TensorMeta
 from fx_ir.ops.arrays import Array, as_array, describe, laid_out
 from fx_ir.ops.registry import register
@@ -20,10 +20,6 @@ def data_size(source: str, limit: Size | None, at_least: int = 0) -> Size:
     """A new unbacked size between ``at_least`` and ``limit``."""
     size: Size = fake_context.current().unbacked(source, "int", at_least, limit)
     return size
-
-
-def is_index_dtype(dtype: DType) -> bool:
-    return dtype.category is Category.INTEGER
 
 
 # --- index -----------------------------------------------------------------------------------------------------------
