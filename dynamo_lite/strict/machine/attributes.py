@@ -9,7 +9,7 @@ from __future__ import annotations
 import types
 from collections.abc import Callable
 from types import FunctionType, ModuleType
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from dynamo_lite.strict.machine.calls import CALLERS, invoke
 from dynamo_lite.strict.machine.frame import Frame, explain
@@ -26,6 +26,9 @@ from dynamo_lite.strict.machine.slots import (
     slot,
 )
 from dynamo_lite.strict.machine.special import bound_call
+
+if TYPE_CHECKING:
+    from dynamo_lite.strict.machine.policy import Policy
 
 Getter = Callable[[Frame, Any, str, Any], "Frame | None"]
 Plan = tuple[Getter, Any]
@@ -64,6 +67,11 @@ def get_attr(frame: Frame, obj: Any, name: str) -> Frame | None:
             raise
         frame.stack.append(value if frame.policy is None else frame.policy.load_attr(obj, name, value))
         return None
+    if frame.policy is not None and plan[0] is _get_native_or_hook:
+        value = _known_by_heart(frame.policy, obj, name, *plan[1])
+        if value is not MISSING:
+            frame.stack.append(value)
+            return None
     try:
         following = plan[0](frame, obj, name, plan[1])
     except AttributeError as error:
@@ -159,6 +167,15 @@ def _get_native_or_hook(frame: Frame, obj: Any, name: str, extra: Any) -> Frame 
     if type(hook) is FunctionType:
         return invoke(frame, hook, (obj, name), None)
     return start(frame, bound_call(frame, hook, obj, (name,)))
+
+
+def _known_by_heart(policy: Policy, obj: Any, name: str, native: Any, hook: Any) -> Any:
+    """What C finds, or what a ``__getattr__`` gives that the policy knows without interpreting it; else MISSING."""
+    try:
+        value = native(obj, name)
+    except AttributeError:
+        return policy.hooked(hook, obj, name) if type(hook) is FunctionType else MISSING
+    return policy.load_attr(obj, name, value)
 
 
 def _get_property(frame: Frame, obj: Any, name: str, attribute: Any) -> Frame | None:

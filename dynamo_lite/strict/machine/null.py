@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Collection
-from types import CodeType
+from types import CodeType, FunctionType
 from typing import Any, Final
 
 from dynamo_lite.strict.machine.code import is_own
 from dynamo_lite.strict.machine.frame import Frame
 from dynamo_lite.strict.machine.host import Observer
 from dynamo_lite.strict.machine.operators import NATIVE_BINARY, NATIVE_COMPARE, NATIVE_UNARY
+from dynamo_lite.strict.machine.slots import MISSING
 
 _BINARY: Final[dict[str, Callable[[Any, Any], Any]]] = NATIVE_BINARY
 
@@ -41,6 +42,9 @@ class NullPolicy:
 
     def load_attr(self, obj: Any, name: str, value: Any) -> Any:
         return value
+
+    def hooked(self, hook: FunctionType, obj: Any, name: str) -> Any:
+        return MISSING
 
     def missing_attr(self, obj: Any, name: str) -> None:
         pass

@@ -8,7 +8,7 @@ UnsupportedError to refuse; the error then leaves the run at once and user code 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from types import CodeType
+from types import CodeType, FunctionType
 from typing import Any, Final, Protocol, runtime_checkable
 
 from dynamo_lite.strict.machine.frame import Frame
@@ -51,6 +51,9 @@ class Policy(Protocol):
 
     def load_attr(self, obj: Any, name: str, value: Any) -> Any:
         """An attribute was read."""
+
+    def hooked(self, hook: FunctionType, obj: Any, name: str) -> Any:
+        """What a class's ``__getattr__`` gives, its reads reported, where the policy knows it by heart; else MISSING."""
 
     def missing_attr(self, obj: Any, name: str) -> None:
         """An attribute was asked for that is not there."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from types import CodeType
+from types import CodeType, FunctionType
 from typing import Any, NoReturn
 
 from dynamo_lite.lowering.leaf import TensorFunction
@@ -52,6 +52,9 @@ class RehearsalPolicy:
 
     def load_attr(self, obj: Any, name: str, value: Any) -> Any:
         return self._checked(self.inner.load_attr(obj, name, value))
+
+    def hooked(self, hook: FunctionType, obj: Any, name: str) -> Any:
+        return self._checked(self.inner.hooked(hook, obj, name))
 
     def missing_attr(self, obj: Any, name: str) -> None:
         self.inner.missing_attr(obj, name)

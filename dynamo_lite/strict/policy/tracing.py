@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import operator
 import os
+import sys
 import threading
 import weakref
 from collections.abc import Callable
@@ -23,6 +24,7 @@ from dynamo_lite import places
 from dynamo_lite.fake import is_fake
 from dynamo_lite.lowering.leaf import TensorFunction
 from dynamo_lite.strict import traced
+from dynamo_lite.strict.machine.attributes import OBJECT_GET
 from dynamo_lite.strict.machine.current import peek
 from dynamo_lite.strict.machine.frame import Frame
 from dynamo_lite.strict.machine.host import Observer
@@ -52,6 +54,8 @@ _GET_IDENT: Final = threading.get_ident
 _BUFFERS: Final = TypeSet((io.StringIO, io.BytesIO))
 _UNBOUND: Final = (MethodDescriptorType, WrapperDescriptorType)
 _NO_OWNER: Final = TypeSet((type(None), ModuleType))
+_REGISTRY_NAMES: Final = ("_parameters", "_buffers", "_modules")
+_REGISTRIES: Final = operator.itemgetter(*_REGISTRY_NAMES)
 _CLASSES: Final = {SymInt: int, SymFloat: float, SymBool: bool}
 
 
@@ -70,6 +74,7 @@ class TracePolicy(NullPolicy):
         self.watch = Watch(self)
         self.observer: Observer | None = self.watch
         self._caches: dict[int, tuple[Any, Any]] = {}
+        self._module_getattr = _look_up_of(tracer.library.module_class())
         self.special_ids = frozenset(
             map(id, (tracer.library.fake_class, SymInt, SymFloat, SymBool, *tracer.library.tensor_types()))
         )
@@ -378,6 +383,33 @@ class TracePolicy(NullPolicy):
                 self.origins.listed(value)
         return value
 
+    def hooked(self, hook: FunctionType, obj: Any, name: str) -> Any:
+        """The look-up of a module's ``__getattr__``: parameters, buffers, modules. What it does not find is interpreted."""
+        if hook.__code__ is not self._module_getattr:
+            return MISSING
+        own = OBJECT_GET(obj, "__dict__")
+        try:
+            registries = self.operate(_REGISTRIES, own)
+        except KeyError:
+            return MISSING
+        for name_of_registry, registry in zip(_REGISTRY_NAMES, registries, strict=True):
+            if type(registry) is not dict:
+                return MISSING
+            if self.operate(operator.contains, registry, name):
+                return self._registered(obj, own, name_of_registry, name)
+        return MISSING
+
+    def _registered(self, obj: Any, own: dict[str, Any], holder: str, name: str) -> Any:
+        """The reads of a look-up that ended in the registry ``holder``."""
+        origin = self.origins.of(obj)
+        if origin is not None and self.transaction.entry(obj, "attr", "__dict__") is None:
+            self._read(origin, "attr", "__dict__", own)
+        for each in _REGISTRY_NAMES:
+            registry = self.load_item(own, each, own[each])
+            if each == holder:
+                break
+        return self.load_item(registry, name, self.operate(operator.getitem, registry, name))
+
     def missing_attr(self, obj: Any, name: str) -> None:
         origin = self.origins.of(obj)
         if origin is not None and self.transaction.entry(obj, "attr", name) is None:
@@ -412,6 +444,16 @@ def _of_user(machine: Any) -> bool:
     """Whether the line that runs now is the user's own."""
     code = None if machine is None or machine.frame is None else machine.frame.code
     return code is not None and not places.is_library_file(code.code.co_filename)
+
+
+def _look_up_of(module_class: type) -> CodeType | None:
+    """The code of the library's own ``Module.__getattr__``; None where somebody put another in its place."""
+    found = module_class.__dict__.get("__getattr__")
+    if type(found) is not FunctionType:
+        return None
+    code = found.__code__
+    file = getattr(sys.modules.get(module_class.__module__), "__file__", None)
+    return code if (code.co_filename, code.co_qualname) == (file, "Module.__getattr__") else None
 
 
 def _is_native_iterator(cls: type) -> bool:

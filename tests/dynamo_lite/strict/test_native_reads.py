@@ -102,3 +102,73 @@ def test_what_an_iterator_of_c_calls_is_judged_as_any_call() -> None:
     with pytest.raises(dl.UnsupportedError) as caught:
         made(torch.ones(2))
     assert caught.value.id == "call-refused"
+
+
+# --- a module's own look-up, which is not interpreted
+
+
+class Registered(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(2) * 3)
+        self.register_buffer("scale", torch.ones(2) * 5)
+        self.register_buffer("nothing", None)
+        self.child = nn.Linear(2, 2)
+
+    def forward(self, x: torch.Tensor) -> Any:
+        found = x * self.weight + self.scale
+        if self.nothing is None and self.child.bias is not None:
+            found = found + self.child.weight.sum()
+        try:
+            return found + self.absent
+        except AttributeError as error:
+            return found + len(str(error))
+
+
+def test_registered_attributes_are_found_as_in_eager() -> None:
+    made = Registered()
+    x = torch.arange(2.0)
+    assert dl.export(made, (x,), strict=True).module()(x).tolist() == made(x).tolist()
+
+
+def test_a_look_up_put_in_the_place_of_the_librarys_is_the_one_that_runs(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    original = nn.Module.__getattr__
+    made = Registered()
+
+    def tripling(self: Any, name: str) -> Any:
+        value = original(self, name)
+        return value * 3 if name == "scale" else value
+
+    monkeypatch.setattr(nn.Module, "__getattr__", tripling)
+    x = torch.arange(2.0)
+    expected = made(x)
+    monkeypatch.undo()
+    assert expected.tolist() != made(x).tolist()
+    monkeypatch.setattr(nn.Module, "__getattr__", tripling)
+    assert dl.export(made, (x,), strict=True).module()(x).tolist() == expected.tolist()
+
+
+class Colliding:
+    """A key that has the hash of a name and writes when it is compared."""
+
+    asked: Final[list[str]] = []
+
+    def __hash__(self) -> int:
+        return hash("weight")
+
+    def __eq__(self, other: object) -> bool:
+        Colliding.asked.append("eq")
+        return False
+
+
+def test_keys_of_a_registry_that_compare_in_python_are_rehearsed() -> None:
+    made = Registered()
+    weight = made._parameters.pop("weight")
+    made._parameters[Colliding()] = None  # type: ignore[index]
+    made._parameters["weight"] = weight
+    Colliding.asked.clear()
+    program = dl.export(made, (torch.ones(2),), strict=True)
+    assert Colliding.asked == []
+    assert any("list contents" in effect.what or "asked" in effect.what for effect in program.effects)
