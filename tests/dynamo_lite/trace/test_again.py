@@ -101,6 +101,12 @@ def earlier_input(self: Any, x: Any) -> Any:
     return x if before is None else x + before.sum()
 
 
+def told_by_identity(self: Any, x: Any) -> Any:
+    if self.length is not x:
+        self.length, self.held = x, x * 2
+    return self.held
+
+
 def never_remade(self: Any, x: Any) -> Any:
     if self.held is None:
         self.held = torch.arange(x.shape[1]) * self.weight.sum()
@@ -156,7 +162,7 @@ def tensor_replaced(self: Any, x: Any) -> Any:
 
 
 STATE = [
-    state, earlier_input, never_remade, grown, by_length_of_a_batch, first_call_is_another, counted, gathered, drawn,
+    state, earlier_input, told_by_identity, never_remade, grown, by_length_of_a_batch, first_call_is_another, counted, gathered, drawn,
     new_result, tensor_replaced,
 ]  # fmt: skip
 
