@@ -279,6 +279,10 @@ def _module_stack(calls: ModuleCalls, paths: dict[int, tuple[str, str]]) -> tupl
     while frame is not None:
         code = frame.f_code
         if code.co_name == "forward" and code.co_argcount:
+            if not found:
+                before = calls.stack_at(frame)
+                if before is not None:
+                    return before
             known = paths.get(id(frame.f_locals.get(code.co_varnames[0])))
             if known is not None:
                 found += known, frame

@@ -73,13 +73,13 @@ def native_location() -> Location | None:
     inner: FrameType | None = None
     while frame is not None:
         code = frame.f_code
-        if not is_library_file(code.co_filename):
-            return Location(code.co_filename, frame.f_lineno, code.co_qualname)
-        if (
-            code.co_name == "_program" and code.co_filename == _CAPTURE
-        ):  # what called export is no part of the model
+        file = code.co_filename
+        known = _library_cache.get(file)
+        if not (is_library_file(file) if known is None else known):
+            return Location(file, frame.f_lineno, code.co_qualname)
+        if file == _CAPTURE and code.co_name == "_program":  # what called export is no part of the model
             break
-        if inner is None and not is_our_file(code.co_filename):
+        if inner is None and not is_our_file(file):
             inner = frame
         frame = frame.f_back
     if inner is None:

@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
+from inspect import CO_ASYNC_GENERATOR, CO_COROUTINE, CO_GENERATOR
+from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from dynamo_lite.fake import is_fake
@@ -25,6 +27,7 @@ from solver.sym import SymBool, SymFloat, SymInt
 if TYPE_CHECKING:
     from dynamo_lite.trace.tracer import Tracer
 
+_RESUMABLE = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR
 _MISSING = object()
 
 
@@ -80,6 +83,12 @@ class ModuleCalls:
         made = tuple([(self.label(known[0], frame), known[1]) for known, frame in reversed(found)])
         self._last = running, made
         return made
+
+    def stack_at(self, innermost: FrameType) -> tuple[tuple[str, str], ...] | None:
+        """The stack given last, if the same activation was the innermost; one of a generator may have another caller by now."""
+        last, made = self._last
+        same = bool(last) and last[1] is innermost and not innermost.f_code.co_flags & _RESUMABLE
+        return made if same else None
 
     @contextmanager
     def running(self, path: str) -> Iterator[str]:

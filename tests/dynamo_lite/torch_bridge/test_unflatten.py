@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -88,3 +89,34 @@ def test_our_control_flow_on_their_tensors(strict: bool) -> None:
     for given in (torch.ones(2, 4), -torch.ones(1, 4), torch.randn(5, 4)):
         assert_same(Loops()(given), program.module()(given))
         assert_same(Loops()(given), dl.unflatten(program)(given))
+
+
+class Rows(nn.Module):
+    def forward(self, x: Any) -> Iterator[Any]:
+        for number in range(2):
+            yield x + number
+
+
+class Taking(nn.Module):
+    def forward(self, rows: Iterator[Any]) -> Any:
+        return next(rows)
+
+
+class Resumed(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.rows, self.first, self.second = Rows(), Taking(), Taking()
+
+    def forward(self, x: Any) -> Any:
+        rows = self.rows(x)
+        return self.first(rows), self.second(rows)
+
+
+@both_modes
+def test_a_generator_runs_in_the_module_that_resumes_it(strict: bool) -> None:
+    program = dl.export(Resumed(), (torch.ones(3),), strict=strict)
+    stacks = [node.meta["nn_module_stack"] for node in program.graph.nodes if node.op == "call_function"]
+    assert [[path for path, _ in stack] for stack in stacks] == [
+        ["", "first", "rows"],
+        ["", "second", "rows"],
+    ]
