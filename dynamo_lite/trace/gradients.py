@@ -111,10 +111,8 @@ class Gradients:
         """Whether a placeholder may require gradients: a buffer or a constant does if it does now."""
         if not _floats(node):
             return False
-        for entry in self._tracer.state.entries:
-            if entry.placeholder is node:
-                return entry.kind == "parameter" or entry.fake.meta.requires_grad
-        return True
+        entry = self._tracer.state.entry_of(node)
+        return entry is None or entry.kind == "parameter" or bool(entry.fake.meta.requires_grad)
 
     def note_view(self, alias: Alias | None, severed: bool) -> None:
         """Remembers a view that has no history though what it shows has one."""

@@ -36,6 +36,8 @@ class LiftedState:
     __slots__ = (
         "_attributes",
         "_by_id",
+        "_by_node",
+        "_constants",
         "_module",
         "_names",
         "_tracer",
@@ -48,6 +50,8 @@ class LiftedState:
     def __init__(self, tracer: Tracer) -> None:
         self._tracer = tracer
         self._by_id: dict[int, FakeTensor] = {}
+        self._by_node: dict[Node, Lifted] = {}
+        self._constants = 0
         self._names: set[str] = set()
         self.entries: list[Lifted] = []
         self.buffers: list[tuple[str, Any, bool]] = []  # under every name, as they were
@@ -76,14 +80,17 @@ class LiftedState:
         """The fake of a tensor that was lifted already."""
         return self._by_id.get(id(tensor))
 
+    def entry_of(self, placeholder: Node) -> Lifted | None:
+        """What a placeholder holds; None for an input."""
+        return self._by_node.get(placeholder)
+
     def fake_of(self, tensor: Any) -> FakeTensor:
         """The fake of any real tensor; a new one is a constant of the program."""
         found = self._by_id.get(id(tensor))
         if found is None:
             name = self._attribute_names().get(id(tensor))
             if name is None or name in self._names:
-                number = sum(entry.kind == "constant" for entry in self.entries)
-                name = f"lifted_tensor_{number}"
+                name = f"lifted_tensor_{self._constants}"
             found = self._lift("constant", name, tensor, None)
         return found
 
@@ -125,7 +132,10 @@ class LiftedState:
                 node = graph.placeholder(name, meta=node_meta)
         fake = tracer.library.fake_class(tracer, meta, node, kind, target)
         # The entry keeps the tensor alive, so that its id cannot be given to another.
-        self.entries.append(Lifted(kind, target, tensor, fake, node, persistent))
+        entry = Lifted(kind, target, tensor, fake, node, persistent)
+        self.entries.append(entry)
+        self._by_node[node] = entry
+        self._constants += kind == "constant"
         self._names.add(target)
         self._by_id[id(tensor)] = fake
         return fake

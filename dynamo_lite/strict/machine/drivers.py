@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import types
 import weakref
+from collections.abc import Callable
+from functools import partial
 from types import CodeType, FunctionType
 from typing import Any, Final
 
@@ -168,27 +170,21 @@ _DRIVERS: Final[dict[int, Any]] = {
     CO_ASYNC_GENERATOR: _async_driver,
 }
 
-# the frame behind a real object, by identity while it lives
-_FRAMES: Final[dict[int, weakref.ref[GeneratorFrame]]] = {}
-# and its code, which outlives the frame
-_CODES: Final[dict[int, tuple[weakref.ref[Any], CodeType]]] = {}
+# real objects by identity while they live: the object, the frame behind it, and its code, which outlives the frame
+_BEHIND: Final[dict[int, tuple[weakref.ref[Any], weakref.ref[GeneratorFrame], CodeType]]] = {}
+_forget: Final[Callable[..., Any]] = _BEHIND.pop
 
 
 def suspended(obj: Any) -> GeneratorFrame | None:
     """The frame behind a generator object, where it is one of ours."""
-    found = _FRAMES.get(id(obj))
-    return None if found is None else found()
+    found = _BEHIND.get(id(obj))
+    return None if found is None else found[1]()
 
 
 def code_behind(obj: Any) -> CodeType | None:
     """The code of a generator object, where it is one of ours."""
-    found = _CODES.get(id(obj))
-    return None if found is None or found[0]() is not obj else found[1]
-
-
-def _forget(key: int) -> None:
-    _FRAMES.pop(key, None)
-    _CODES.pop(key, None)
+    found = _BEHIND.get(id(obj))
+    return None if found is None or found[0]() is not obj else found[2]
 
 
 def return_generator(frame: Frame, stack: list[Any], arg: None) -> Frame | None:
@@ -204,9 +200,10 @@ def return_generator(frame: Frame, stack: list[Any], arg: None) -> Frame | None:
         made.__name__ = frame.code.name
         made.__qualname__ = frame.code.code.co_qualname
     key = id(made)
-    held = weakref.ref(made, lambda _: _forget(key))
-    _CODES[key] = held, frame.code.code
-    _FRAMES[key] = weakref.ref(frame)  # the object keeps the frame, and the collector sees it do so
+    # a callback of C code alone, where no interrupt can be lost; the reference that it is given is the default of ``pop``
+    held = weakref.ref(made, partial(_forget, key))
+    # the object keeps the frame, and the collector sees it do so
+    _BEHIND[key] = held, weakref.ref(frame), frame.code.code
     frame.running = frame.done = frame.primed = frame.priming = frame.started = frame.async_yield = False
     back, deliver = frame.back, frame.deliver
     assert back is not None
