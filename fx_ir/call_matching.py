@@ -57,6 +57,7 @@ class _Writer:
         returned = ", ".join(self.leaves)
         self.lines.append(f"return ({returned}{',' if len(self.leaves) == 1 else ''})")
         source = "def flatten(args, kwargs):\n" + "\n".join(f"    {line}" for line in self.lines)
+        self.namespace["__name__"] = __name__  # code of these packages, as every frame shows
         exec(compile(source, "<contract: structure>", "exec"), self.namespace)
         function: Flatten = self.namespace["flatten"]
         return function

@@ -76,6 +76,7 @@ class CheckWriter:
         self.pending_strides: list[tuple[str, tuple[Any, ...], Callable[..., NoReturn], str]] = []
 
     def compile(self) -> Check:
+        self.namespace["__name__"] = __name__  # code of these packages, as every frame shows
         exec(compile(self.source(), "<contract: check>", "exec"), self.namespace)
         check: Check = self.namespace["check"]
         return check

@@ -47,6 +47,7 @@ def compile_graph(module: GraphModule, backend: Backend) -> CompiledGraph:
     filename = f"<graph {next(_COUNTER)}>"
     # Tracebacks then show the line of the graph, with the user's line behind it.
     linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
+    writer.namespace["__name__"] = __name__  # code of these packages, as every frame shows
     exec(compile(source, filename, "exec"), writer.namespace)
     return CompiledGraph(backend.quietly(writer.namespace[name]), source)
 

@@ -6,12 +6,12 @@ import builtins
 import types
 from collections.abc import Callable
 from types import CellType
-from typing import Any
+from typing import Any, Final
 
 from dynamo_lite.strict.builtins.registry import replaces, replaces_directly
 from dynamo_lite.strict.machine import attributes, stores
 from dynamo_lite.strict.machine.attributes import get_attr
-from dynamo_lite.strict.machine.calls import Kwargs, native
+from dynamo_lite.strict.machine.calls import WRAPPERS, Kwargs, native
 from dynamo_lite.strict.machine.frame import NULL, Frame, cell_value
 from dynamo_lite.strict.machine.routine import Routine, call, start
 from dynamo_lite.strict.machine.slots import dict_of, inherits, lookup, mro_of, slot, type_name
@@ -64,35 +64,47 @@ def delattr_(frame: Frame, obj: Any, name: str, /) -> Routine:
         yield request
 
 
-def _generic_get(slot_wrapper: Any, look_up: Callable[[Frame, Any, str], Frame | None]) -> None:
-    """``object.__getattribute__`` and its kin called by name: the generic look-up, without the class's own hooks."""
+LookUp = Callable[[Frame, Any, Any, str], "Frame | None"]
 
-    def replacement(frame: Frame, args: tuple[Any, ...], kwargs: Kwargs) -> Frame | None:
+
+def _called(look_up: LookUp) -> Callable[[Frame, Any, Any, Kwargs], Frame | None]:
+    """A ``__getattribute__`` of C code called by name: the look-up without the class's own hooks."""
+
+    def call_wrapper(frame: Frame, wrapper: Any, args: tuple[Any, ...], kwargs: Kwargs) -> Frame | None:
         obj, name = args if len(args) == 2 and not kwargs else (None, None)
-        if not inherits(type(name), str) or not inherits(type(obj), slot_wrapper.__objclass__):
-            return native(frame, slot_wrapper, args, kwargs)
-        following = look_up(frame, obj, name)  # type: ignore[arg-type]
+        if not inherits(type(name), str) or not inherits(type(obj), wrapper.__objclass__):
+            return native(frame, wrapper, args, kwargs)
+        following = look_up(frame, wrapper, obj, name)  # type: ignore[arg-type]
         if following is None and frame.policy is not None:
             frame.stack[-1] = frame.policy.load_attr(obj, name, frame.stack[-1])  # type: ignore[arg-type]
         return following
 
-    replaces_directly(slot_wrapper)(replacement)
+    return call_wrapper
 
 
-def _instance_attribute(frame: Frame, obj: Any, name: str) -> Frame | None:
+def _instance_attribute(frame: Frame, wrapper: Any, obj: Any, name: str) -> Frame | None:
     getter, extra = attributes._plan_instance(frame, type(obj), name)
     if getter is attributes._get_native:
-        frame.stack.append(attributes.OBJECT_GET(obj, name))
+        frame.stack.append(wrapper(obj, name))
         return None
     return getter(frame, obj, name, extra)
 
 
-_generic_get(object.__getattribute__, _instance_attribute)
-_generic_get(type.__getattribute__, lambda frame, obj, name: attributes._get_class(frame, obj, name, None))
-_generic_get(
-    types.ModuleType.__getattribute__,
-    lambda frame, obj, name: attributes._get_module(frame, obj, name, None),
-)
+_GETTERS: Final = {
+    type: _called(lambda frame, wrapper, obj, name: attributes._get_class(frame, obj, name, None)),
+    types.ModuleType: _called(
+        lambda frame, wrapper, obj, name: attributes._get_module(frame, obj, name, None)
+    ),
+}
+_generic_getter: Final = _called(_instance_attribute)
+
+
+def _getattribute(frame: Frame, wrapper: Any, args: tuple[Any, ...], kwargs: Kwargs) -> Frame | None:
+    getter = _generic_getter if attributes.is_generic(wrapper) else _GETTERS.get(wrapper.__objclass__)
+    return native(frame, wrapper, args, kwargs) if getter is None else getter(frame, wrapper, args, kwargs)
+
+
+WRAPPERS["__getattribute__"] = _getattribute
 
 
 def _applies(wrapper: Any, obj: Any) -> bool:

@@ -7,6 +7,7 @@ getter and what it needs. Whatever only C code would do is left to C in one call
 from __future__ import annotations
 
 import types
+import weakref
 from collections.abc import Callable
 from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any, Final
@@ -18,6 +19,7 @@ from dynamo_lite.strict.machine.slots import (
     INFOS,
     MISSING,
     NATIVE,
+    TypeSet,
     dict_of,
     info_of,
     lookup,
@@ -91,6 +93,17 @@ def get_attr(frame: Frame, obj: Any, name: str) -> Frame | None:
     return following
 
 
+# types of C code that look their attributes up in a way of their own
+_OWN_WAY: Final = TypeSet(
+    (type, ModuleType, super, types.GenericAlias, weakref.ProxyType, weakref.CallableProxyType)
+)
+
+
+def is_generic(getattribute: Any) -> bool:
+    """Whether a ``__getattribute__`` is the generic one: each builtin type has a wrapper of its own around the same C function."""
+    return type(getattribute) is types.WrapperDescriptorType and getattribute.__objclass__ not in _OWN_WAY
+
+
 def _plan(frame: Frame, kind: type, name: str) -> Plan:
     virtual = VIRTUAL.get((id(kind), name))
     if virtual is not None:
@@ -99,9 +112,9 @@ def _plan(frame: Frame, kind: type, name: str) -> Plan:
     hook = lookup(kind, "__getattr__")
     if hook is MISSING or type(hook) in NATIVE:
         hook = None
-    if getattribute is OBJECT_GET:
+    if is_generic(getattribute):
         plan = _plan_instance(frame, kind, name)
-        native_getter = OBJECT_GET
+        native_getter = getattribute
     elif getattribute is TYPE_GET:
         plan = _get_class, None
         native_getter = TYPE_GET

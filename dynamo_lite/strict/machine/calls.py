@@ -36,6 +36,8 @@ CALLERS: Final[dict[int, Caller]] = {}
 REPLACEMENTS: Final[dict[Any, Replacement]] = {}
 METHODS: Final[dict[tuple[int, str], Replacement]] = {}
 METHOD_NAMES: Final[set[str]] = set()
+# slots of C types by their name, whatever the type
+WRAPPERS: Final[dict[str, Callable[[Frame, Any, tuple[Any, ...], Kwargs], Frame | None]]] = {}
 # classes whose construction the machine does itself, by identity
 CONSTRUCTORS: Final[dict[int, Replacement]] = {}
 
@@ -149,7 +151,8 @@ def call_descriptor(frame: Frame, fn: Any, args: tuple[Any, ...], kwargs: Kwargs
         method = METHODS.get((id(fn.__objclass__), fn.__name__))
         if method is not None:
             return method(frame, args, kwargs)
-    return native(frame, fn, args, kwargs)
+    wrapper = WRAPPERS.get(fn.__name__)
+    return native(frame, fn, args, kwargs) if wrapper is None else wrapper(frame, fn, args, kwargs)
 
 
 def call_slot_wrapper(frame: Frame, fn: Any, args: tuple[Any, ...], kwargs: Kwargs) -> Frame | None:

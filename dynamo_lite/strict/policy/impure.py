@@ -16,6 +16,7 @@ from types import (
 from typing import Any, Final
 
 from dynamo_lite.strict.machine.slots import TypeSet, dict_of, mro_of
+from dynamo_lite.strict.machine.slots import name_of as name_of_class
 from dynamo_lite.strict.policy import modules, tables
 from fx_ir.provenance import EffectKind
 
@@ -110,7 +111,14 @@ _flags: Final = type.__dict__["__flags__"].__get__
 _HEAP: Final = 1 << 9
 
 
+def bound_to(fn: Any) -> Any:
+    """The object or module that a C function or method belongs to; None for all else, which is asked nothing."""
+    return fn.__self__ if type(fn) is BuiltinFunctionType or type(fn) is MethodWrapperType else None
+
+
 def _own_name(fn: Any) -> str:
+    if issubclass(type(fn), type):  # a metaclass may have a ``__name__`` of its own
+        return str(name_of_class(fn))
     name = getattr(fn, "__name__", None)
     return name if type(name) is str else type(fn).__name__
 
@@ -121,7 +129,7 @@ def refusal(fn: Any) -> modules.Reason | None:
 
 
 def _refusal(fn: Any) -> modules.Reason | None:
-    owner = getattr(fn, "__self__", None)
+    owner = bound_to(fn)
     name = _own_name(fn)
     if type(owner) is type and name in tables.CLOCK_METHODS and owner.__module__ == "datetime":
         return modules.CLOCK

@@ -260,7 +260,7 @@ class TracePolicy(NullPolicy):
         for name, wrapped in tables.SYMBOLIC.items():
             if wrapped is function:
                 plain = name
-        return plain(value)
+        return self._watched(plain, (value,), {})
 
     def _library_function(self, fn: FunctionType, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """A Python function of a file that is called natively."""
@@ -301,7 +301,7 @@ class TracePolicy(NullPolicy):
                 return None
         if fn is next and args and self.origins.is_outside(args[0]):
             raise ITERATOR_OUTSIDE(type=type(args[0]).__name__, location=traced.location())
-        owner = args[0] if args and type(fn) in _UNBOUND else getattr(fn, "__self__", None)
+        owner = args[0] if args and type(fn) in _UNBOUND else impure.bound_to(fn)
         if _is_native_iterator(type(owner)) and self.origins.is_outside(owner):
             raise ITERATOR_OUTSIDE(type=type(owner).__name__, location=traced.location())
         if type(owner) in _BUFFERS and not self.origins.is_outside(owner):
