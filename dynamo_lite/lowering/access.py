@@ -74,5 +74,5 @@ def from_array(array: Any, requires_grad: bool = False) -> Any:
     made = _MAKER[0](array, requires_grad) if make is None else make(array)
     state = getattr(target, "state", None)
     if state is not None:
-        state.made.add(id(made))
+        state.made[id(made)] = array.tolist() if array.dtype.kind == "i" and array.size <= 16 else None
     return target.fake_of(made)

@@ -154,6 +154,9 @@ def truth(self: Any) -> bool:
         kind = "no values" if count == 0 else "more than one value"
         raise RuntimeError(f"Boolean value of Tensor with {kind} is ambiguous")
     recorder = dispatch.recorder()
+    known = None if recorder is None else recorder.known(self)
+    if known is not None:
+        return bool(known)
     if recorder is not None or access_of(self).array_of is None:
         taken = recorder.going_on(self) if recorder is not None and isinstance(count, int) else None
         if taken is None:

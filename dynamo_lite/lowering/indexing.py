@@ -9,7 +9,7 @@ import numpy as np
 
 from dynamo_lite.lowering import creation
 from dynamo_lite.lowering.access import is_tensor, meta_of
-from dynamo_lite.lowering.packets import apply
+from dynamo_lite.lowering.packets import apply, item
 from fx_ir.dtypes import DType, bool_, int64, uint8
 from solver.sym import SymBool, SymFloat, SymInt
 
@@ -123,7 +123,7 @@ def _apply_views(self: Any, parts: tuple[Index, ...]) -> tuple[Any, list[Any] | 
                 advanced.append((dim, apply("unsqueeze", apply("to", tensor, bool_), 0)))
                 dim += 1
             elif meta_of(tensor).ndim == 0:
-                viewed = apply("select", viewed, dim, apply("item", tensor))
+                viewed = apply("select", viewed, dim, item(tensor))
             else:
                 advanced.append((dim, tensor))
                 dim += _width(tensor)
@@ -192,7 +192,7 @@ def _sliced(tensor: Any, dim: int, part: slice) -> Any:
     if step is None:
         step = 1
     elif is_tensor(step):
-        step = apply("item", step)
+        step = item(step)
     if step <= 0:
         if step == 0:
             raise ValueError("slice step cannot be zero")
@@ -205,7 +205,7 @@ def _bound(value: Any) -> Any:
     if value is None or isinstance(value, (int, SymInt)):
         return value
     if is_tensor(value):
-        return apply("item", value)
+        return item(value)
     return value.__index__()
 
 

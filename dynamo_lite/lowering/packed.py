@@ -17,10 +17,9 @@ from fx_ir.ops.shapes import same
 from solver.sym import SymInt
 
 _PACK: Final = OPS["aten::_pack_padded_sequence"]
-_SELECT: Final = OPS["aten::select.int"]
 
 
-def _rows(batch_sizes: Node) -> Any:
+def rows_of(batch_sizes: Node) -> Any:
     """The number of rows of the sequence that these are the batch sizes of; None where it was not packed in this trace."""
     if batch_sizes.target is not getitem or batch_sizes.args[1] != 1:
         return None
@@ -29,13 +28,6 @@ def _rows(batch_sizes: Node) -> Any:
         return None
     input, _, batch_first = packing.args
     return input.meta["val"].shape[0 if batch_first else 1]
-
-
-def known_number(node: Node) -> Any:
-    """The number that a value of one element is known to be, or None."""
-    if node.target is not _SELECT or node.args[1:] != (0, 0):
-        return None
-    return _rows(node.args[0])
 
 
 def _padded(data: Any, batch_sizes: Any, batch_first: bool, padding_value: Any, total_length: Any) -> Any:
@@ -58,7 +50,7 @@ def pad_packed_sequence(
     padded, lengths = _padded(data, batch_sizes, batch_first, padding_value, total_length)
     tracer: Any = dispatch.recorder()
     if tracer is not None:
-        rows = _rows(tracer.node_of(tracer.fake_of(batch_sizes)))
+        rows = rows_of(tracer.node_of(tracer.fake_of(batch_sizes)))
         if rows is not None:
             tracer.check(meta_of(lengths).shape[0] == rows)
     return padded, lengths

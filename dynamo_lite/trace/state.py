@@ -56,7 +56,8 @@ class LiftedState:
         self.entries: list[Lifted] = []
         self.buffers: list[tuple[str, Any, bool]] = []  # under every name, as they were
         self.first_input: Node | None = None
-        self.made: set[int] = set()  # constants that forward makes of numbers; the entries keep them alive
+        # constants that forward makes of numbers, and those numbers where they are a few integers; the entries keep them alive
+        self.made: dict[int, Any] = {}
         self._module: Any = None
         self._attributes: dict[int, str] | None = None
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, cast
 from dynamo_lite import dispatch
 from dynamo_lite.fake import FakeTensor
 from dynamo_lite.lowering import modes
-from dynamo_lite.lowering.packed import known_number
+from dynamo_lite.lowering.known import known_number
 from dynamo_lite.trace import overlap
 from dynamo_lite.trace.calls import ModuleCalls
 from dynamo_lite.trace.definitions import Definitions
@@ -471,7 +471,9 @@ class Tracer:
 
     def known(self, tensor: Any) -> Any:
         """The number that a tensor of one element is known to hold without a look at data, or None."""
-        return known_number(self.node_of(self.fake_of(tensor)))
+        made = self.state.made
+        literals = {e.placeholder: made[id(e.tensor)] for e in self.state.entries if id(e.tensor) in made}
+        return known_number(self.node_of(self.fake_of(tensor)), literals)
 
     def going_on(self, condition: Any) -> bool | None:
         """The outcome of a decision on data with which the program goes on, the other being asserted away; None for a real one.
