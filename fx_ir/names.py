@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import functools
 import keyword
 import re
 from collections.abc import Callable
@@ -42,6 +43,15 @@ def target_base_name(target: Callable[..., Any]) -> str:
     return known
 
 
+@functools.lru_cache(4096)
+def _first(candidate: str) -> tuple[str, str, int]:
+    """The first name for a candidate; the base and the number of the next."""
+    name = sanitize(candidate)
+    numbered = _NUMBERED.match(name)
+    base, number = (numbered.group(1), int(numbered.group(2))) if numbered else (name, 1)
+    return (f"{base}_{number}" if name in RESERVED else name), base, number
+
+
 class Namespace:
     """Hands out names that were not handed out before."""
 
@@ -56,11 +66,7 @@ class Namespace:
         used = self._used
         known = self._next.get(candidate)
         if known is None:
-            name = sanitize(candidate)
-            numbered = _NUMBERED.match(name)
-            base, number = (numbered.group(1), int(numbered.group(2))) if numbered else (name, 1)
-            if name in RESERVED:
-                name = f"{base}_{number}"
+            name, base, number = _first(candidate)
         else:
             base, number = known
             name = f"{base}_{number}"

@@ -103,6 +103,10 @@ class Transaction:
         if id(type(value)) in _UNTRACKED:
             self._made[id(value)] = value
 
+    def touched(self, obj: Any) -> bool:
+        """Whether something of the object may have been written; False is certain."""
+        return id(obj) in self._touched
+
     def entry(self, obj: Any, kind: str, key: Any) -> Effect | None:
         """The ledger's entry for a place, if it was written."""
         if id(obj) not in self._touched:

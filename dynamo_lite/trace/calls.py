@@ -45,10 +45,11 @@ class KeptCall:
 class ModuleCalls:
     """Numbers the calls of each module in one trace: ``encoder``, then ``encoder@1``, as PyTorch names them."""
 
-    __slots__ = ("_frames", "_last", "_running", "kept")
+    __slots__ = ("_frames", "_labels", "_last", "_running", "kept")
 
     def __init__(self) -> None:
         self._frames: dict[str, list[Any]] = {}
+        self._labels: dict[int, tuple[str, str]] = {}
         self._running: dict[str, list[int]] = {}
         self._last: tuple[list[Any], tuple[tuple[str, str], ...]] = [], ()
         self.kept: list[KeptCall] = []
@@ -80,7 +81,8 @@ class ModuleCalls:
                 found[-1] = known, frame
             else:
                 found.append((known, frame))
-        made = tuple([(self.label(known[0], frame), known[1]) for known, frame in reversed(found)])
+        found.reverse()
+        made = tuple([self._labels.get(id(frame)) or self._labelled(known, frame) for known, frame in found])
         self._last = running, made
         return made
 
@@ -89,6 +91,13 @@ class ModuleCalls:
         last, made = self._last
         same = bool(last) and last[1] is innermost and not innermost.f_code.co_flags & _RESUMABLE
         return made if same else None
+
+    def _labelled(self, known: tuple[str, str], frame: object) -> tuple[str, str]:
+        path, class_name = known
+        made = self.label(path, frame), class_name
+        if path and not self._running.get(path):  # ``_frames`` keeps the frame alive
+            self._labels[id(frame)] = made
+        return made
 
     @contextmanager
     def running(self, path: str) -> Iterator[str]:

@@ -193,6 +193,9 @@ def _collect_keys(frame: Frame, kind: type, keys: Any) -> Routine:
 def dict_merge(frame: Frame, stack: list[Any], depth: int) -> Frame | None:
     value = stack.pop()
     target = stack[-depth]
+    if type(value) is dict and (not value or (not target and all(type(key) is str for key in value))):
+        target.update(value)
+        return None
     # below the dict: the positional arguments, then the callable (and NULL in either order)
     fn = stack[-depth - 2]
     if fn is NULL:

@@ -299,7 +299,17 @@ def unpack_sequence(frame: Frame, stack: list[Any], count: int) -> Frame | None:
         stack.extend(value[::-1])
         return None
     stack.pop()
+    if (
+        issubclass(kind, tuple)
+        and lookup(kind, "__iter__") is tuple.__iter__
+        and tuple.__len__(value) == count
+    ):
+        stack.extend(tuple.__getitem__(value, _BACKWARDS))
+        return None
     return start(frame, unpack(frame, value, count, -1), _deliver_unpacked)
+
+
+_BACKWARDS: Final = slice(None, None, -1)
 
 
 def unpack_ex(frame: Frame, stack: list[Any], counts: tuple[int, int]) -> Frame | None:

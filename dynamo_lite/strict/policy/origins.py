@@ -26,7 +26,8 @@ OURS: Final = "_exported_programs"
 LISTING: Final = frozenset({"items", "keys", "values", "copy"})
 """Methods of a registry that tell all of its keys."""
 _REGISTRIES: Final = ("_modules", "_parameters", "_buffers", "__dict__")
-_READ_WHOLE: Final = TypeSet((tuple, list, set, frozenset, dict))
+_READ_WHOLE: Final = TypeSet((tuple, list, set, frozenset, dict)).ids
+_PLAIN: Final = PLAIN.ids
 _BY_IDENTITY: Final = (FunctionType, BuiltinFunctionType, type)
 LIMIT: Final = 1000  # items of a container whose origins are kept
 
@@ -158,7 +159,7 @@ class Origins:
     def read_from(self, origin: Origin, kind: StepKind, step: Any, value: Any) -> None:
         """As :meth:`read`, from an owner whose origin is known."""
         cls = type(value)
-        if cls in PLAIN:
+        if id(cls) in _PLAIN:
             self._record(origin, kind, step, value, "value")
             return
         if id(value) in self._known:
@@ -180,7 +181,7 @@ class Origins:
         if issubclass(cls, partial):
             self._held_in(made, "args", value.args)
             self._held_in(made, "keywords", value.keywords)
-        if cls in _READ_WHOLE:
+        if id(cls) in _READ_WHOLE:
             self._container(made, kind, step, value, origin)
         elif step not in _REGISTRIES and not _is_hooks(step) and is_container(value):
             self._assume_contents(made)
@@ -254,7 +255,7 @@ class Origins:
 
     def _record(self, origin: Origin, kind: StepKind, step: Any, value: Any, meaning: Meaning) -> None:
         # a key of the program's own is told by its identity: its hash would be code of the program
-        key = (id(origin.value), kind, step if type(step) in PLAIN else _ByIdentity(step))
+        key = (id(origin.value), kind, step if id(type(step)) in _PLAIN else _ByIdentity(step))
         if key not in self._reads:
             self._reads[key] = Read(origin, kind, step, value, meaning, self.locate())
 

@@ -74,6 +74,7 @@ class TracePolicy(NullPolicy):
         self.watch = Watch(self)
         self.observer: Observer | None = self.watch
         self._caches: dict[int, tuple[Any, Any]] = {}
+        self._passed: set[tuple[int, str]] = set()  # modules whose registries were read up to this one
         self._module_getattr = _look_up_of(tracer.library.module_class())
         self.special_ids = frozenset(
             map(id, (tracer.library.fake_class, SymInt, SymFloat, SymBool, *tracer.library.tensor_types()))
@@ -401,13 +402,15 @@ class TracePolicy(NullPolicy):
 
     def _registered(self, obj: Any, own: dict[str, Any], holder: str, name: str) -> Any:
         """The reads of a look-up that ended in the registry ``holder``."""
-        origin = self.origins.of(obj)
-        if origin is not None and self.transaction.entry(obj, "attr", "__dict__") is None:
-            self._read(origin, "attr", "__dict__", own)
-        for each in _REGISTRY_NAMES:
-            registry = self.load_item(own, each, own[each])
-            if each == holder:
-                break
+        registry = own[holder]
+        place = id(obj), holder
+        if place not in self._passed or self.transaction.touched(own):
+            origin = self.origins.of(obj)
+            if origin is not None and self.transaction.entry(obj, "attr", "__dict__") is None:
+                self._passed.add(place)
+                self._read(origin, "attr", "__dict__", own)
+            for each in _REGISTRY_NAMES[: _REGISTRY_NAMES.index(holder) + 1]:
+                registry = self.load_item(own, each, own[each])
         return self.load_item(registry, name, self.operate(operator.getitem, registry, name))
 
     def missing_attr(self, obj: Any, name: str) -> None:
