@@ -155,6 +155,11 @@ def where_of(self: Any, condition: Any, other: Any) -> Any:
     return apply("where", condition, self, other)
 
 
+def polygamma(self: Any, n: int) -> Any:
+    """The ``n``-th derivative of the digamma function."""
+    return apply("polygamma", n, self)
+
+
 def nonzero(self: Any, *, as_tuple: bool = False) -> Any:
     """The indices of what is not zero: as rows of one tensor, or a tensor for each dimension."""
     if not as_tuple:
@@ -201,6 +206,7 @@ SHARED: dict[str, Callable[..., Any]] = {
     "inverse": inverse, "det": det, "norm": norm, "dsplit": dsplit, "tensor_split": tensor_split, "nonzero": nonzero,
 }  # fmt: skip
 METHODS: dict[str, Callable[..., Any]] = {
+    "polygamma": polygamma,
     "unsqueeze_": unsqueeze_, "squeeze_": squeeze_, "t_": t_, "transpose_": transpose_, "swapaxes_": swapaxes_,
 }  # fmt: skip
 FUNCTIONS: dict[str, Callable[..., Any]] = {

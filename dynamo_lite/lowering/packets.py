@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from dynamo_lite import dispatch
@@ -24,6 +24,10 @@ SYNONYMS: Final[Mapping[str, str]] = {
 }  # fmt: skip
 
 
+LENDERS: Final[list[Callable[[str], object]]] = []
+"""Asked for operators that the table lacks, while a program is recorded: they enter what they lend in the table."""
+
+
 def packet(name: str) -> Packet:
     """The overloads called ``name``. Raises ``missing-operator``."""
     found = PACKETS.get(f"aten::{name}")
@@ -31,6 +35,8 @@ def packet(name: str) -> Packet:
         found = PACKETS.get(f"aten::{SYNONYMS[name[:-1]]}_")
     elif found is None and name in SYNONYMS:
         found = PACKETS.get(f"aten::{SYNONYMS[name]}")
+    if found is None and dispatch.recorder() is not None and any(lend(name) for lend in LENDERS):
+        found = PACKETS.get(f"aten::{name}")
     if found is None:
         raise MISSING_OPERATOR(function=name, packet=f"aten::{name}", location=where())
     return found

@@ -15,6 +15,7 @@ import torch
 from dynamo_lite.lowering.access import is_tensor, meta_of
 from dynamo_lite.lowering.errors import where
 from dynamo_lite.lowering.packets import apply
+from dynamo_lite.torch_bridge.borrowed import LENT
 from dynamo_lite.torch_bridge.convert import DTYPES
 from dynamo_lite.torch_bridge.errors import AUTOCAST_OPERATOR
 from fx_ir import dtypes
@@ -63,7 +64,7 @@ def prepare(
 
 def _wanted(op: Operator, args: tuple[Any, ...], held: list[DType]) -> DType | None:
     fast = DTYPES[torch.get_autocast_dtype("cpu")]
-    if op.namespace != "aten" or op.name in _COMPOSED:
+    if op.namespace != "aten" or op.name in _COMPOSED or op.qualified in LENT:
         raise AUTOCAST_OPERATOR(op=op, location=where())
     if op.name in ("nll_loss_nd", "pad"):  # they choose among operators that have casts
         padded = op.name == "pad" and (args[2] in ("constant", "circular") or _reflects_volumes(args))

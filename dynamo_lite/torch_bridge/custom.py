@@ -7,7 +7,7 @@ that was registered with ``register_fake``, run over tensors without data; its k
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 import torch
@@ -20,15 +20,14 @@ from dynamo_lite import dispatch
 from dynamo_lite.lowering.errors import MISSING_OPERATOR, where
 from dynamo_lite.torch_bridge.answers import answers
 from dynamo_lite.torch_bridge.backend import KERNELS
-from dynamo_lite.torch_bridge.convert import TORCH_DTYPES, describe, to_ours, to_torch
+from dynamo_lite.torch_bridge.borrowed import has_shapes, lend, on_meta
+from dynamo_lite.torch_bridge.convert import describe, to_ours
 from dynamo_lite.torch_bridge.errors import NO_FAKE_RULE
 from dynamo_lite.torch_bridge.fake import TorchFake
 from fx_ir import fake_context
-from fx_ir.dtypes import CPU
 from fx_ir.meta import TensorMeta
 from fx_ir.ops.registry import OPS, PACKETS, Operator, add_operator, infer
 from fx_ir.schema import Schema, SchemaError
-from solver.sym import SymNumber
 
 Arguments = tuple[Any, ...]
 Keywords = Mapping[str, Any]
@@ -48,8 +47,11 @@ def operator_of(overload: OpOverload) -> Operator:
     found = OPS.get(qualified)
     if found is None:
         if overload.namespace in ("aten", "prims", "prim"):
-            raise MISSING_OPERATOR(function=str(overload), packet=qualified, location=where())
-        found = _declare(overload, qualified)
+            found = lend(overload._schema.name.removeprefix("aten::"), overload._overloadname)
+        else:
+            found = _declare(overload, qualified)
+    if found is None:
+        raise MISSING_OPERATOR(function=str(overload), packet=qualified, location=where())
     return found
 
 
@@ -58,7 +60,7 @@ def resolve(qualified: str) -> Operator | None:
     space, _, rest = qualified.partition("::")
     name, _, overload = rest.partition(".")
     if space in ("aten", "prims", "prim"):
-        return None
+        return lend(name, overload or None) if space == "aten" else None
     for base in (name, name.removesuffix(_FUNCTIONAL)):
         packet = getattr(getattr(torch.ops, space, None), base, None)
         found = getattr(packet, overload or "default", None)
@@ -82,9 +84,14 @@ def call_packet(packet: OpOverloadPacket, /, *args: Any, **kwargs: Any) -> Any:
     name = packet._qualified_op_name
     found = PACKETS.get(name)
     if found is None:
-        for overload in packet.overloads():
-            operator_of(getattr(packet, overload))
-        found = PACKETS[name]
+        if name.startswith("aten::"):
+            lend(name.removeprefix("aten::"))
+        else:
+            for overload in packet.overloads():
+                operator_of(getattr(packet, overload))
+        found = PACKETS.get(name)
+    if found is None:
+        raise MISSING_OPERATOR(function=str(packet), packet=name, location=where())
     plain = {key: to_ours(value) for key, value in kwargs.items()}
     return dispatch.call(*found.resolve(tuple(map(to_ours, args)), plain))
 
@@ -179,45 +186,12 @@ def _run_rule(overload: OpOverload, args: Arguments, kwargs: Keywords) -> Any:
     return _as_metas(unshelled(result))
 
 
-_SHAPES_ALONE: Final = ("Meta", "CompositeImplicitAutograd", "CompositeExplicitAutograd")
-
-
 def _run_on_meta(overload: OpOverload, args: Arguments, kwargs: Keywords) -> Any:
     """What PyTorch's own kernel for shapes alone makes of these. Raises ``torch-no-fake-rule``: it takes no symbolic sizes."""
-    name = overload.name()
-    sizes = [value for value in _flat((args, tuple(kwargs.values()))) if isinstance(value, SymNumber)]
-    if sizes or not any(torch._C._dispatch_has_kernel_for_dispatch_key(name, key) for key in _SHAPES_ALONE):
+    result = on_meta(overload, args, kwargs) if has_shapes(overload) else None
+    if result is None:
         raise NO_FAKE_RULE(op=overload._schema.name, location=where())
-    with torch._C.DisableTorchFunction():
-        result = overload(*map(_on_meta, args), **{key: _on_meta(value) for key, value in kwargs.items()})
-    return _on_cpu(result)
-
-
-def _flat(values: Any) -> Iterator[Any]:
-    for value in values:
-        if type(value) in (list, tuple):
-            yield from _flat(value)
-        elif isinstance(value, TensorMeta):
-            yield from value.shape
-        else:
-            yield value
-
-
-def _on_meta(value: Any) -> Any:
-    if isinstance(value, TensorMeta):
-        return torch.empty_strided(
-            tuple(value.shape), tuple(value.strides), dtype=TORCH_DTYPES[value.dtype], device="meta"
-        )
-    return [_on_meta(item) for item in value] if type(value) in (list, tuple) else to_torch(value)
-
-
-def _on_cpu(value: Any) -> Any:
-    if type(value) in (list, tuple):
-        return type(value)(map(_on_cpu, value))
-    if not isinstance(value, torch.Tensor):
-        return value
-    meta = describe(value)
-    return TensorMeta(meta.shape, meta.dtype, CPU, None if meta.is_plain else tuple(meta.strides))
+    return result
 
 
 def _as_metas(value: Any) -> Any:

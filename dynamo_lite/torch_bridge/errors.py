@@ -118,6 +118,13 @@ ENCODER_PACKS: Final = declare(
     hint="make it with nn.TransformerEncoder(..., enable_nested_tensor=False), which computes all positions, or pass no padding mask",
     about="nn.TransformerEncoder in eval mode without gradients, with src_key_padding_mask: eager computes on nested tensors.",
 )
+LAYOUT_UNKNOWN: Final = declare(
+    "layout-unknown",
+    UnsupportedError,
+    "this asks how the result of {op} lies in memory, which is known when the program runs",
+    hint="call .contiguous() or .clone() on the result first",
+    about="Operators that PyTorch lends: its kernels for shapes and for values differ in the strides of their results.",
+)
 OUTPUT_DIRTY: Final = declare(
     "autograd-function-writes",
     UnsupportedError,

@@ -64,13 +64,22 @@ def _section(family: ModuleType, operators: Iterable[Operator]) -> list[str]:
     return lines
 
 
+def declared() -> list[Operator]:
+    """The operators of the families: neither those of users nor those that a library has lent."""
+    return [
+        operator
+        for operator in OPS.values()
+        if operator.namespace in ("aten", "dynamo_lite")
+        and getattr((operator.functional or operator).fake, "__module__", "").startswith("fx_ir")
+    ]
+
+
 def page() -> str:
     """The whole page."""
-    declared = [operator for operator in OPS.values() if operator.namespace in ("aten", "dynamo_lite")]
     groups: dict[str, list[Operator]] = {}
-    for operator in declared:
+    for operator in declared():
         groups.setdefault(family_of(operator), []).append(operator)
-    lines = [_HEAD.format(count=len(declared)).rstrip("\n")]
+    lines = [_HEAD.format(count=sum(map(len, groups.values()))).rstrip("\n")]
     for family in FAMILIES:
         members = groups.pop(family.__name__, [])
         if members:

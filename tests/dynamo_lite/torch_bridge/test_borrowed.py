@@ -1,0 +1,105 @@
+"""Operators that the table lacks are lent by PyTorch where sizes are static, and refused by name elsewhere."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+import dynamo_lite as dl
+import dynamo_lite.torchlite as torchlite
+from dynamo_lite.torch_bridge.borrowed import LENT
+from tests.dynamo_lite.torch_bridge.support import (
+    assert_equals_eager,
+    assert_same,
+    both_modes,
+    export_both,
+    module,
+)
+
+
+def decomposed(self: Any, x: Any) -> Any:
+    u, s, v = torch.linalg.svd(x @ x.T, full_matrices=False)
+    return u * s @ v, torch.linalg.eigh(x @ x.T).eigenvalues, torch.linalg.slogdet(x @ x.T + torch.eye(3))
+
+
+def special(self: Any, x: Any) -> Any:
+    positive = x.abs() + 1
+    y = torch.igamma(positive, positive)
+    positive.igamma_(y)
+    return (
+        y,
+        positive,
+        y.polygamma(1),
+        torch.special.i1(x),
+        torch.special.erfcx(x),
+        torch.special.zeta(y + 2, y + 1),
+    )
+
+
+def drawn(self: Any, x: Any) -> Any:
+    torch.ops.aten.cauchy(x)  # drawn though nobody looks
+    return torch.ops.aten.cauchy(x), torch.rand_like(x)
+
+
+@pytest.mark.parametrize("forward", [decomposed, special, drawn], ids=lambda forward: str(forward.__name__))
+def test_equals_eager(forward: Any, tmp_path: Path) -> None:
+    model, x = module(forward), torch.randn(3, 4)
+    program = export_both(model, (x,))
+    assert_equals_eager(model, program, (x,))
+    assert_equals_eager(model, program, (torch.randn(3, 4),))
+    dl.save(program, tmp_path / "program.dlp")
+    assert_equals_eager(model, dl.load(tmp_path / "program.dlp"), (x,))
+
+
+@both_modes
+def test_gradients(strict: bool) -> None:
+    model, x = module(special), torch.randn(3, 4, requires_grad=True)
+    program = dl.export(model, (x,), strict=strict).module()
+    both = [torch.autograd.grad(sum(y.sum() for y in each(x)[3:5]), x) for each in (model, program)]
+    assert_same(*both)
+
+
+def under_autocast(self: Any, x: Any) -> Any:
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        return torch.linalg.svdvals(x), torch.linalg.multi_dot([x, x.T, x])
+
+
+def asked_for_strides(self: Any, x: Any) -> Any:
+    return x * 2 if torch.linalg.svd(x)[0].is_contiguous() else x
+
+
+@both_modes
+@pytest.mark.parametrize(
+    ("forward", "kind", "spec"),
+    [
+        (decomposed, "missing-operator", [{0: dl.Dim("n", min=2)}]),
+        (lambda self, x: torch.special.i1(x), "missing-operator", [{0: dl.Dim.DYNAMIC}]),
+        (lambda self, x: x.sum_to_size(3, 4), "missing-operator", None),  # it may be x itself
+        (lambda self, x: torch.linalg.lstsq(x, x).solution, "missing-operator", None),
+        (lambda self, x: x.to_sparse(), "missing-operator", None),
+        (under_autocast, "autocast-operator", None),
+        (asked_for_strides, "layout-unknown", None),
+    ],
+)
+def test_refused_by_name(forward: Any, kind: str, spec: Any, strict: bool) -> None:
+    with pytest.raises(dl.UnsupportedError, match=kind) as caught:
+        dl.export(module(forward), (torch.randn(3, 4),), dynamic_shapes=spec, strict=strict)
+    assert caught.value.location is not None and caught.value.location.file == __file__
+
+
+@both_modes
+def test_nothing_is_lent_to_another_library(strict: bool, tmp_path: Path) -> None:
+    program = dl.export(module(lambda self, x: torch.special.i1(x)), (torch.randn(3),), strict=strict)
+    assert "aten::special_i1" in LENT
+    with pytest.raises(dl.UnsupportedError, match="kernel-missing"):
+        program.module("torchlite")
+
+    class Model(torchlite.nn.Module):
+        def forward(self, x: Any) -> Any:
+            return torchlite.norm(x, "nuc")
+
+    with pytest.raises(dl.UnsupportedError, match="missing-operator"):
+        dl.export(Model(), (torchlite.ones(3, 3),), strict=strict)
