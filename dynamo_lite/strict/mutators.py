@@ -116,6 +116,8 @@ def _argument(fn: Any, args: tuple[Any, ...]) -> Any:
 
 def changed_by_numpy(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
     """The arrays that a function of NumPy writes: ``out``, and the first argument of those that are named for it."""
+    if issubclass(type(fn), type):
+        return []
     plain = type(fn) in _METHODS and fn.__name__ not in _NUMPY_FIRST and not kwargs
     if plain and type(getattr(fn, "__self__", None)) is not np.ufunc:
         return []

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import gc
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,26 +17,45 @@ from typing import Any, Final
 
 import pytest
 
+from dynamo_lite.places import is_our_file
 from dynamo_lite.strict import capture
 from dynamo_lite.strict.machine.code import MACHINE_FILES, is_own
 from dynamo_lite.strict.machine.current import peek
 from dynamo_lite.strict.policy import tables, watch
 from dynamo_lite.strict.transaction import Transaction
 
-# What runs natively while tracing, and why that is sound. A frame is of a class where its test says so.
-REHEARSED: Final = (
-    "a slot that C calls: it was run interpreted first, with the same arguments, and could be repeated"
+# What runs natively while tracing, and why that is sound: the table of docs/interpreter.md.
+REHEARSED: Final = "rehearsed slots"
+BYSTANDER: Final = "finalisers, ends of weak references, hooks of the collector, signal handlers"
+TRUSTED: Final = (
+    "library code named in `tables.TRUSTED` and `tables.WEAK_TABLES`, `trusted_slots` of a policy"
 )
-BYSTANDER: Final = (
-    "finalisers, ends of weak references, hooks and signals of objects from outside: not the program's code"
-)
-TRUSTED: Final = "library code of ``tables.TRUSTED`` and ``tables.WEAK_TABLES``, each with its reason"
-OPAQUE: Final = "a function of ``tables.OPAQUE_FILES`` or of the policy's own list, called by name and met by the tables before it runs"
-WAY_OUT: Final = "a function marked by ``dl.allow_call`` or ``dl.assume_constant``: listed in the effects"
-CACHES: Final = "what functools.lru_cache says of itself, asked by the policy"
-CLASSES: Final[tuple[str, ...]] = (REHEARSED, BYSTANDER, TRUSTED, OPAQUE, WAY_OUT, CACHES)
+OPAQUE: Final = "functions of `tables.OPAQUE_FILES`"
+WAY_OUT: Final = "`dl.allow_call`, `dl.assume_constant`"
+OPERATOR: Final = "the rule for shapes of an operator from `torch.library`"
+LIBRARY: Final = "our own packages, and what they use of the standard library, NumPy and PyTorch"
+CLASSES: Final[dict[str, str]] = {
+    REHEARSED: "above",
+    BYSTANDER: "they belong to objects from outside: the transaction keeps alive what forward drops, objects with `__del__` may not be made in forward, nor weak references to what it made",
+    TRUSTED: "each has its reason there",
+    OPAQUE: "called by name: the tables judge them before they run",
+    WAY_OUT: "the user vouches; each use is in the effects",
+    OPERATOR: "part of the operator's declaration, asked about tensors that hold no data",
+    LIBRARY: "no code of the program, and what of the program's they call in turn is of a class above",
+}
 _CAPTURE: Final[Any] = capture
-_DOORS: Final = frozenset({"_library_function", "_environ", "call_native", "_unwrapped"})
+_DOORS: Final = {
+    "_way_out": WAY_OUT, "_burned_in": WAY_OUT, "_run_rule": OPERATOR, "_run_fake": OPERATOR,
+    **dict.fromkeys(("_library_function", "_environ", "call_native", "_unwrapped"), OPAQUE),
+}  # fmt: skip
+_CALLED: Final = (
+    OPAQUE,
+    LIBRARY,
+)  # classes that vouch for themselves, not for code of the program that they call
+_STANDARD: Final = os.path.dirname(os.__file__) + os.sep
+_PACKAGES: Final = tuple(
+    f"{os.sep}site-packages{os.sep}{name}{os.sep}" for name in ("numpy", "torch", "scipy", "_distutils_hack")
+)
 
 
 def _is_ours(frame: FrameType) -> bool:
@@ -46,6 +66,18 @@ def _is_ours(frame: FrameType) -> bool:
 def name_of(frame: FrameType) -> str:
     code = frame.f_code
     return f"{code.co_qualname} ({code.co_filename}:{code.co_firstlineno})"
+
+
+def _is_library(frame: FrameType) -> bool:
+    """Code of the standard library, of NumPy and PyTorch, and what ``namedtuple`` writes."""
+    file = frame.f_code.co_filename
+    if file.startswith("<"):
+        return file.startswith("<frozen") or str(frame.f_globals.get("__name__")).startswith("namedtuple_")
+    return (
+        any(part in file for part in _PACKAGES)
+        or is_our_file(file)
+        or (file.startswith(_STANDARD) and "site-packages" not in file)
+    )
 
 
 @contextmanager
@@ -82,26 +114,55 @@ class Detector:
         self.classes: dict[str, int] = dict.fromkeys(CLASSES, 0)
         # some hosts tell the profiler of a frame before the watch, others after it
         self._rehearsed: set[int] = set()
-        self._pending: dict[int, FrameType] = {}
+        self._pending: dict[int, tuple[FrameType, str]] = {}
+        self._begun: dict[int, str] = {}  # the classes of frames that our code has begun and that still run
 
-    def class_of(self, frame: FrameType) -> str | None:
-        """The listed class of a frame that began natively; None: it escaped."""
+    def class_of(self, frame: FrameType, caller: FrameType) -> str | None:
+        """The listed class of a frame that our code began, itself or by C code; None: it escaped."""
         code = frame.f_code
         if id(frame) in self._rehearsed:
             return REHEARSED
         if watch.is_bystander(frame):
             return BYSTANDER
+        machine = peek()
+        policy: Any = None if machine is None else machine.policy
         if code.co_filename.endswith((*tables.TRUSTED, *tables.WEAK_TABLES)):
             return TRUSTED
-        caller = frame.f_back
-        door = "" if caller is None else caller.f_code.co_name
-        if door == "_way_out":
-            return WAY_OUT
+        if code in getattr(policy, "trusted_slots", ()):
+            return TRUSTED
+        door = caller.f_code.co_name
+        known = _DOORS.get(door)
+        if known is not None and (known is not OPAQUE or (policy is not None and policy.opaque(code))):
+            return known
         if door == "_cached" and code.co_filename == functools.__file__:
-            return CACHES
+            return LIBRARY
+        if code.co_filename.startswith(
+            "<frozen importlib"
+        ):  # our own imports: those of the program are interpreted
+            return LIBRARY
+        machinery = caller.f_code.co_filename.startswith(MACHINE_FILES)
+        return LIBRARY if not machinery and _is_library(frame) else None
+
+    def began(self, frame: FrameType) -> None:
+        """A Python function that is not ours begins, natively."""
+        caller, root = frame.f_back, frame
+        assert caller is not None
+        while root.f_back is not None and not _is_ours(root.f_back):
+            root = root.f_back
+        if root is not frame:
+            if self._begun.get(id(root)) in _CALLED and not _is_library(frame) and not self._is_opaque(frame):
+                self.escaped.append(f"{name_of(frame)}, called by {name_of(root)}")
+            return
+        kind = self.class_of(frame, caller)
+        if kind is None:
+            self._pending[id(frame)] = frame, name_of(caller)
+        else:
+            self._begun[id(frame)] = kind
+            self.classes[kind] += 1
+
+    def _is_opaque(self, frame: FrameType) -> bool:
         machine = peek()
-        opaque = machine is not None and machine.policy is not None and machine.policy.opaque(code)
-        return OPAQUE if opaque and door in _DOORS else None
+        return machine is not None and machine.policy is not None and machine.policy.opaque(frame.f_code)
 
     @contextmanager
     def watching(self) -> Iterator[None]:
@@ -133,19 +194,13 @@ class Detector:
         def profile(frame: FrameType, event: str, arg: Any) -> None:
             if event == "return":
                 self._rehearsed.discard(id(frame))
-            if event != "call" or is_own(frame.f_code) or _is_ours(frame):
-                return
-            caller = frame.f_back
-            if caller is None or not caller.f_code.co_filename.startswith(MACHINE_FILES):
-                return
-            machine = peek()
-            if machine is None or machine.policy is None:
-                return  # before the run, or after it
-            kind = self.class_of(frame)
-            if kind is None:
-                self._pending[id(frame)] = frame
-            else:
-                self.classes[kind] += 1
+                self._begun.pop(id(frame), None)
+            elif event == "call" and not is_own(frame.f_code) and not _is_ours(frame) and frame.f_back:
+                machine = peek()
+                if (
+                    machine is not None and machine.policy is not None
+                ):  # else it is before the run, or after it
+                    self.began(frame)
 
         watch.Watch._rehearse = noting  # type: ignore[assignment, method-assign]
         watch.Peek.began = stopping  # type: ignore[assignment, method-assign]
@@ -157,7 +212,7 @@ class Detector:
             sys.setprofile(before)
             watch.Watch._rehearse = rehearse  # type: ignore[method-assign]
             watch.Peek.began = peeking  # type: ignore[method-assign]
-            self.escaped += map(name_of, self._pending.values())
+            self.escaped += [f"{name_of(frame)}, called by {by}" for frame, by in self._pending.values()]
             self._pending.clear()
 
     @contextmanager
@@ -185,11 +240,8 @@ class Detector:
 
 
 @pytest.fixture(autouse=True)
-def _nothing_escapes(request: pytest.FixtureRequest) -> Iterator[None]:
-    """With ``-p tests.dynamo_lite.strict.leaks``: each test fails in which something escaped."""
-    if not request.config.pluginmanager.hasplugin("tests.dynamo_lite.strict.leaks"):
-        yield
-        return
+def nothing_escapes() -> Iterator[None]:
+    """Each test fails in which something escaped: of the tests whose ``conftest`` imports it, or of all where this module is a plugin."""
     detector = Detector()
     with detector.installed():
         yield
