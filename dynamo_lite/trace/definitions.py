@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import operator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dynamo_lite.trace.sizes import Operand
+from fx_ir.meta import TensorMeta
 from fx_ir.node import Node
 from fx_ir.ops.registry import OPS
 from solver.expr import Expr, IntExpr, int_symbol
+from solver.sym import SymInt
 
 if TYPE_CHECKING:
     from dynamo_lite.trace.level import Level
@@ -31,11 +33,36 @@ class Definition:
 class Definitions:
     """Symbol names and where they come from; the first definition counts."""
 
-    __slots__ = ("_known", "_tracer")
+    __slots__ = ("_known", "_tracer", "expected")
 
     def __init__(self, tracer: Tracer) -> None:
         self._tracer = tracer
         self._known: dict[str, Definition] = {}
+        self.expected: list[tuple[str, Any]] = []  # new symbols that the node being recorded will define
+
+    def expect(self, name: str, number: Any) -> None:
+        """The node that is being recorded defines a new symbol."""
+        self.expected.append((name, number))
+
+    def made(self, result: Any, node: Node) -> None:
+        """``node`` was recorded: the symbols expected of it are ``result`` itself, or sizes of it or of its parts."""
+        expected, self.expected = self.expected, []
+        for name, made in expected:
+            if result is made:
+                self.by_value(name, node)
+                continue
+            outputs = result if isinstance(result, (tuple, list)) else (result,)
+            for index, meta in enumerate(outputs):
+                if not isinstance(meta, TensorMeta):
+                    continue
+                holder = node if meta is result else None
+                for dim, size in enumerate(meta.shape):
+                    if isinstance(size, SymInt) and name not in self:
+                        if holder is None:
+                            holder = self._tracer.level.graph.call_function(
+                                operator.getitem, (node, index), meta=self._tracer.node_meta(meta)
+                            )
+                        self.by_size(holder, dim, size.expr)
 
     def __contains__(self, name: str) -> bool:
         return name in self._known

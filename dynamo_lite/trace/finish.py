@@ -99,8 +99,10 @@ def _user_output(tracer: Tracer, leaf: Any, path: Any) -> _Out:
     kind = OutputKind.USER_OUTPUT
     if is_fake(leaf) or tracer.library.is_tensor(leaf):
         fake = tracer.fake_of(leaf)
-        node = functionalize.shown(fake, tracer)
-        if fake.view_of is not None and node is functionalize.current(functionalize.root_of(fake), tracer):
+        node = functionalize.shown(fake, tracer.writes)
+        if fake.view_of is not None and node is functionalize.current(
+            functionalize.root_of(fake), tracer.writes
+        ):
             # Written through an alias of the whole: the value is that of the tensor itself, the object is not.
             alias = OPS["aten::detach" if is_detached(fake) else "aten::alias"]
             node = tracer.top.graph.call_function(alias, (node,), meta=dict(node.meta))

@@ -18,12 +18,12 @@ from dynamo_lite.lowering.known import known_number
 from dynamo_lite.trace import overlap
 from dynamo_lite.trace.calls import ModuleCalls
 from dynamo_lite.trace.definitions import Definitions
-from dynamo_lite.trace.errors import IN_PLACE_RESIZES, IN_PLACE_VIEW, WRITE_THROUGH_EXPAND
 from dynamo_lite.trace.given import Given
 from dynamo_lite.trace.gradients import FLOATING, Gradients
 from dynamo_lite.trace.level import Level
 from dynamo_lite.trace.naming import Naming
 from dynamo_lite.trace.state import LiftedState
+from dynamo_lite.trace.writes import Writes
 from fx_ir import functionalize
 from fx_ir.contract import Distinct
 from fx_ir.functionalize import Alias
@@ -31,7 +31,6 @@ from fx_ir.higher_order import HigherOrderOperator
 from fx_ir.meta import TensorMeta
 from fx_ir.node import Node, map_nodes
 from fx_ir.ops.registry import OPS, Operator, find, infer, is_tensor
-from fx_ir.ops.reshape import STRETCHING
 from solver.errors import Location
 from solver.shape_env import ShapeEnv
 from solver.sym import SymBool, SymFloat, SymInt, sym_not
@@ -44,7 +43,6 @@ if TYPE_CHECKING:
 _PLAIN: Final = frozenset({int, float, bool, str, type(None), complex})
 # Views of some layouts, copies of others.
 _VIEW_BY_LAYOUT: Final = frozenset({"reshape", "reshape_as", "flatten", "contiguous", "ravel"})
-_IDEMPOTENT: Final = frozenset({"fill_", "zero_"})
 _SYMBOLIC: Final = (SymInt, SymFloat, SymBool)
 Locate = Callable[[], Location | None]
 
@@ -78,6 +76,7 @@ class Tracer:
         self.level = self.top = Level(self, None)
         self.state = LiftedState(self)
         self.gradients = Gradients(self)
+        self.writes = Writes(self)
         self.asked: dict[dispatch.Asked, Location | None] = {}
         self.inputs: list[UserInput] = []
         self.given = Given()
@@ -86,11 +85,9 @@ class Tracer:
         self.same_inputs: dict[int, int] = {}
         self.naming = Naming()
         self._fake_class = library.fake_class
-        self._written: Alias | None = None  # the view that is being written
         self._relaid = (
             False  # an operand's value in the graph lies otherwise in memory than the user's tensor
         )
-        self._fresh: list[tuple[str, Any]] = []
         # How Python functions given to control-flow operators are run; a front end that does not run Python natively replaces it.
         self.invoke: Callable[[Callable[..., Any], tuple[Any, ...]], Any] = lambda function, args: function(
             *args
@@ -124,8 +121,8 @@ class Tracer:
 
         Outside, it is one operator: each floating-point result requires gradients if one of its operands does.
         """
-        if self._fresh:
-            self._define_fresh(metas, node)
+        if self.definitions.expected:
+            self.definitions.made(metas, node)
         given = [source.meta.get("val") for source in node.all_input_nodes]
         follows = modes.grad_enabled() and any(
             isinstance(meta, TensorMeta) and meta.requires_grad for meta in given
@@ -150,7 +147,7 @@ class Tracer:
 
     def node_of(self, fake: FakeTensor) -> Node:
         """The node that holds the fake's present value, as known in the graph being recorded."""
-        node = functionalize.current(fake, self)
+        node = functionalize.current(fake, self.writes)
         return node if node.graph is self.level.graph else self.level.own(node)
 
     # ---- questions that the contract answers for ----
@@ -196,36 +193,17 @@ class Tracer:
         """A new unbacked number, defined by the node that is being recorded."""
         bound = max if isinstance(max, int) else None
         made = self.env.unbacked(source, cast('Literal["int", "float", "bool"]', kind), min, bound)
-        self._fresh.append((str(made.expr), made))
+        self.definitions.expect(str(made.expr), made)
         if max is not None and bound is None:
             self.env.check(made <= max)  # holds by construction: nothing to assert at run time
         return made
-
-    def _define_fresh(self, result: Any, node: Node) -> None:
-        fresh, self._fresh = self._fresh, []
-        for name, made in fresh:
-            if result is made:
-                self.definitions.by_value(name, node)
-                continue
-            outputs = result if isinstance(result, (tuple, list)) else (result,)
-            for index, meta in enumerate(outputs):
-                if not isinstance(meta, TensorMeta):
-                    continue
-                holder = node if meta is result else None
-                for dim, size in enumerate(meta.shape):
-                    if isinstance(size, SymInt) and name not in self.definitions:
-                        if holder is None:
-                            holder = self.level.graph.call_function(
-                                getitem, (node, index), meta=self.node_meta(meta)
-                            )
-                        self.definitions.by_size(holder, dim, size.expr)
 
     # ---- operators ----
 
     def call(self, op: Operator, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
         """Applies ``op`` to fakes, real tensors, symbols and plain values, and records it."""
         if op.is_inplace:
-            return self._in_place(op, args, kwargs)
+            return self.writes.in_place(op, args, kwargs)
         if op.lower is not None:
             lowered = op.lower(self.apply, self.write, *args, **kwargs)
             if lowered is not NotImplemented:
@@ -257,7 +235,7 @@ class Tracer:
             env.origin = before
         short, keywords = op.without_defaults(tuple(values), keyword_values)
         recorded = result
-        if self._relaid and not self._fresh:
+        if self._relaid and not self.definitions.expected:
             # What users are told keeps the layout that eager has; the graph's values are described as they lie there.
             held = [map_nodes(value, _val) for value in values]
             named = {name: map_nodes(value, _val) for name, value in keyword_values.items()}
@@ -267,8 +245,8 @@ class Tracer:
                 recorded = infer(op, tuple(held), named, modes.grad_enabled())
             result = result if type(result) is TensorMeta else recorded
         node = self.level.graph.call_function(op, short, keywords, meta=self.node_meta(recorded))
-        if self._fresh:
-            self._define_fresh(result, node)
+        if self.definitions.expected:
+            self.definitions.made(result, node)
         if type(result) is TensorMeta:
             made = node if modes.grad_enabled() else self.gradients.sever(op, node)
             if op.view is None:
@@ -353,101 +331,13 @@ class Tracer:
 
     # ---- mutation ----
 
-    def _in_place(self, op: Operator, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
-        target = args[0]
-        functional = op.functional
-        assert functional is not None
-        held = self.fake_of(target)
-        viewed = held.viewed
-        overlap.check(self, op, held, args[1:], kwargs)
-        result = self.call(functional, args, kwargs)
-        if functional.view is not None and functional.maybe_view is None:
-            self._become_view(op, held, result, viewed)
-        else:
-            self.write(target, result, op.name in _IDEMPOTENT)
-        return target
-
     def check_out(self, name: str, targets: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
         """Raises ``reads-what-it-writes`` for tensors given as ``out`` that share memory with operands or each other."""
         overlap.check_out(self, name, targets, args, kwargs)
 
-    def _become_view(self, op: Operator, fake: FakeTensor, view: FakeTensor, viewed: bool) -> None:
-        """``x.unsqueeze_(0)`` and its kin: the tensor itself becomes a view of what it was."""
-        if op.name == "detach_":
-            return
-        if fake.kind != "value" or viewed:
-            raise IN_PLACE_VIEW(op=op.name, location=self.locate())
-        was = self.value(fake.meta, fake.node, fake.view_of)
-        was.generation = fake.generation
-        if fake.view_of is None:
-            was.memory = fake.memory
-        if view.view_of is not None:
-            view.view_of.parent = was
-        fake.meta, fake.node, fake.view_of = view.meta, view.node, view.view_of
-        fake.viewed = False  # what was viewed is now its parent
-
     def write(self, target: Any, value: Any, idempotent: bool = False) -> None:
-        """Makes ``value`` the content of ``target``, cast to its dtype; all aliases see it.
-
-        PyTorch lets ``idempotent`` operators write elements that stand for several; a functional graph cannot say it.
-        """
-        fake = self.fake_of(target)
-        functionalize.settle(fake)
-        self.state.refuse_write(fake)
-        self.gradients.check_write(fake)
-        new = self.fake_of(value)
-        meta = fake.meta
-        if new.meta.dtype is not meta.dtype:
-            if new.meta.dtype.category > meta.dtype.category:
-                raise RuntimeError(
-                    f"result type {new.meta.dtype} can't be cast to the desired output type {meta.dtype}"
-                )
-            new = self.apply("aten::_to_copy", new, dtype=meta.dtype)
-        if len(new.meta.shape) != len(meta.shape):
-            raise IN_PLACE_RESIZES(given=new.meta, held=meta, location=self.locate())
-        for given, held in zip(new.meta.shape, meta.shape, strict=True):
-            if given is not held and given != held:
-                raise IN_PLACE_RESIZES(given=new.meta, held=meta, location=self.locate())
-        self._written = None if idempotent else fake.view_of
-        functionalize.write(fake, self.node_of(new), self)
-
-    def regenerate(self, alias: Alias) -> Node:
-        """Records a view anew on its parent's present value."""
-        parent = alias.parent
-        self.gradients.check_view(alias)
-        made = self._call_on(alias.operator, parent, alias.args, alias.kwargs)
-        picked = made if alias.index is None else made[alias.index]
-        node: Node = picked.node
-        return node
-
-    def scatter(self, alias: Alias, new: Node) -> Node:
-        """Records the parent's value with ``new`` written through the view."""
-        view = alias.operator.view
-        assert view is not None
-        self.gradients.check_view(alias)
-        detached = self._detached(alias.parent)
-        part = self.value(new.meta["val"], new)
-        try:
-            written = view.scatter(self.apply, detached, part, alias.index or 0, *alias.args, **alias.kwargs)
-        except RuntimeError:
-            _, size, step = [*alias.args, *alias.kwargs.values(), 0, 0][:3]
-            apart = alias.operator.name == "unfold" and size <= step
-            if view.scatter not in STRETCHING or (alias is self._written and not apart):
-                raise
-            raise WRITE_THROUGH_EXPAND(op=alias.operator.name, location=self.locate()) from None
-        return self.node_of(self.fake_of(written))
-
-    def _call_on(self, op: Operator, parent: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
-        return self.call(op, (self._detached(parent), *args), kwargs)
-
-    def _detached(self, parent: Any) -> FakeTensor:
-        """The parent's present value without its aliases, described as its node is: its layout may be another now."""
-        node = self.node_of(parent)
-        return self.value(node.meta["val"], node)
-
-    def keeps(self, node: Node) -> bool:
-        """Only nodes of the outermost graph are remembered across branches."""
-        return self.level is self.top
+        """Makes ``value`` the content of ``target``; see :meth:`Writes.write`."""
+        self.writes.write(target, value, idempotent)
 
     # ---- facts ----
 
