@@ -73,30 +73,36 @@ _LEGACY_CLASSES: Final = tuple(
 
 
 class ExportMode(TorchFunctionMode):
-    """Meets calls; inside :meth:`__torch_function__` PyTorch has it switched off."""
+    """Meets calls; inside :meth:`__torch_function__` PyTorch has it switched off. ``hook`` watches the program."""
+
+    def __init__(self, hook: Any = None) -> None:
+        super().__init__()
+        self._hook = hook
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        return unwatched(self._meet, func, args, kwargs or {})
+
+    def _meet(self, func: Any, args: Any, kwargs: Any) -> Any:
         leaf = LEAVES.get(id(func))
         if leaf is not None:
-            return call(leaf, args, kwargs or {})
+            return call(leaf, args, kwargs)
         if id(func) in _SETS_MODE:
             set_grad_enabled(args[0])
             return func(*args)
         answered = ANSWERS.get(id(func))
         if answered is not None:
-            return answer(answered, args, kwargs or {})
-        if type(func) is OpOverload:
-            return wrap(call_overload(func, *unwrap(args), **unwrap(kwargs or {})))
-        if type(func) is OpOverloadPacket:
-            return wrap(call_packet(func, *unwrap(args), **unwrap(kwargs or {})))
+            return answer(answered, args, kwargs)
+        if type(func) is OpOverload or type(func) is OpOverloadPacket:  # a fake rule of the program's may run
+            custom = call_overload if type(func) is OpOverload else call_packet
+            return wrap(_watched(self._hook, custom, (func, *unwrap(args)), unwrap(kwargs)))
         if type(func) is MethodWrapperType:
             return _attribute(func, args)
         if type(func) is FunctionType:
             with self:
-                return _without_overrides(func)(*args, **(kwargs or {}))
+                return _watched(self._hook, _without_overrides(func), args, kwargs)
         if any(type(value) is Shell for value in theirs.tree_leaves((args, kwargs))):
             raise C_FUNCTION_REFUSED(name=_name(func), location=where())
-        return func(*args, **(kwargs or {}))
+        return func(*args, **kwargs)
 
 
 def _attribute(func: Any, args: tuple[Any, ...]) -> Any:
@@ -204,7 +210,7 @@ def _while_tracing(ours: Callable[..., Any], original: Callable[..., Any]) -> Ca
 def _from_native(function: Callable[..., Any], original: Callable[..., Any]) -> Callable[..., Any]:
     def answered(*args: Any, **kwargs: Any) -> Any:
         with torch._C.DisableTorchFunction():
-            return answer(function, args, kwargs)
+            return unwatched(answer, function, args, kwargs)
 
     return _while_tracing(answered, original)
 
@@ -224,7 +230,7 @@ def run(tracer: Tracer, target: Callable[..., Any], args: tuple[Any, ...], kwarg
 
 
 def _run(tracer: Tracer, target: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], hook: Any) -> Any:
-    mode = ExportMode()
+    mode = ExportMode(hook)
 
     def invoke(function: Callable[..., Any], operands: tuple[Any, ...]) -> Any:
         with torch._C._EnableTorchFunction(), mode:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from sys import getprofile, setprofile
+from types import MethodType
 from typing import Any, Final
 
 import torch
@@ -16,12 +17,13 @@ import torch
 from dynamo_lite.lowering.errors import NO_MEMORY, where
 from dynamo_lite.lowering.leaf import TensorFunction
 from dynamo_lite.lowering.modes import set_grad_enabled
-from dynamo_lite.native_watch import is_watch
+from dynamo_lite.native_watch import Watch
 from dynamo_lite.torch_bridge.convert import TORCH_DTYPES
 from dynamo_lite.torch_bridge.errors import REACHED_DISPATCHER
 from dynamo_lite.torch_bridge.fake import TorchFake
 from dynamo_lite.torch_bridge.leaves import BY_ATTRIBUTE, BY_METHOD, SET_ATTRIBUTE
 
+_HOOK: Final = Watch.hook
 _CONTAINERS: Final = frozenset({tuple, list, dict, slice})
 _ITERATORS: Final = frozenset({type(iter(())), type(iter([]))})  # of a tensor's rows
 
@@ -94,10 +96,10 @@ def wrap(value: Any) -> Any:
 def unwatched(work: Callable[..., Any], *args: Any) -> Any:
     """``work(*args)`` without the hook that watches the program: at every call of ours it doubles the time.
 
-    What runs of the program's in there is run by ``Tracer.invoke``, which takes the hook up again.
+    What runs of the program's in there takes the hook up again.
     """
     hook = getprofile()
-    if not is_watch(hook):
+    if type(hook) is not MethodType or hook.__func__ is not _HOOK:  # none, or a profiler of the user's
         return work(*args)
     setprofile(None)
     try:
@@ -106,21 +108,13 @@ def unwatched(work: Callable[..., Any], *args: Any) -> Any:
         setprofile(hook)
 
 
-def call(function: TensorFunction, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
-    """Calls a tensor function from native code, under PyTorch's gradient mode as it is now."""
-    return unwatched(_call, function, args, kwargs)
-
-
 def answer(function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
     """Calls an answer of ours from native code."""
-    return unwatched(_answer, function, args, kwargs)
-
-
-def _answer(function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
     return wrap(function(*unwrap(args), **{name: unwrap(value) for name, value in kwargs.items()}))
 
 
-def _call(function: TensorFunction, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+def call(function: TensorFunction, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+    """Calls a tensor function from native code, under PyTorch's gradient mode as it is now."""
     set_grad_enabled(torch.is_grad_enabled())
     plain = tuple([unwrap(value) for value in args])
     return wrap(
@@ -128,10 +122,14 @@ def _call(function: TensorFunction, args: tuple[Any, ...], kwargs: Mapping[str, 
     )
 
 
+def _apart(function: TensorFunction, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+    with torch._C.DisableTorchFunction():
+        return call(function, args, kwargs)
+
+
 def _method(function: TensorFunction) -> Callable[..., Any]:
     def method(self: Any, /, *args: Any, **kwargs: Any) -> Any:
-        with torch._C.DisableTorchFunction():
-            return call(function, (self, *args), kwargs)
+        return unwatched(_apart, function, (self, *args), kwargs)
 
     return method
 
@@ -140,24 +138,20 @@ def _reflected(function: TensorFunction, direct: TensorFunction) -> Callable[...
     """Python asks a subclass first, as a shell is of a real tensor; the program has the operands as they stand."""
 
     def method(self: Any, other: Any, /) -> Any:
-        with torch._C.DisableTorchFunction():
-            if isinstance(other, torch.Tensor):
-                return call(direct, (other, self), {})
-            return call(function, (self, other), {})
+        if isinstance(other, torch.Tensor):
+            return unwatched(_apart, direct, (other, self), {})
+        return unwatched(_apart, function, (self, other), {})
 
     return method
 
 
 def _getter(name: str) -> property:
-    def read(self: Any) -> Any:
-        return wrap(getattr(self.__dict__["fake"], name))
-
     setter = SET_ATTRIBUTE.get(name)
-    write = None if setter is None else lambda self, value: call(setter, (self, value), {})
+    write = None if setter is None else lambda self, value: unwatched(call, setter, (self, value), {})
     function = BY_ATTRIBUTE.get(name)
     if function is None or name in vars(TorchFake):
-        return property(read, write)
-    return property(lambda self: call(function, (self,), {}), write)
+        return property(lambda self: wrap(getattr(self.__dict__["fake"], name)), write)
+    return property(lambda self: unwatched(call, function, (self,), {}), write)
 
 
 _OWN: Final = frozenset(vars(Shell)) | {"__new__", "__init__"}
