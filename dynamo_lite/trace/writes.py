@@ -13,6 +13,7 @@ from fx_ir.functionalize import Alias
 from fx_ir.node import Node
 from fx_ir.ops.registry import Operator
 from fx_ir.ops.reshape import STRETCHING
+from fx_ir.ops.views import WHOLE_RULE
 
 if TYPE_CHECKING:
     from dynamo_lite.trace.tracer import Tracer
@@ -40,7 +41,7 @@ class Writes:
         result = self._tracer.call(functional, args, kwargs)
         if functional.view is not None and functional.maybe_view is None:
             self._become_view(op, held, result, viewed)
-        else:
+        elif not _is_idle(functional, result):
             self.write(target, result, op.name in _IDEMPOTENT)
         return target
 
@@ -123,3 +124,9 @@ class Writes:
     def keeps(self, node: Node) -> bool:
         """Only nodes of the outermost graph are remembered across branches."""
         return self._tracer.level is self._tracer.top
+
+
+def _is_idle(functional: Operator, result: FakeTensor) -> bool:
+    """Whether an operator gives what it was given (``dropout`` in eval mode): in place, eager writes nothing then."""
+    alias = result.view_of
+    return functional.view is WHOLE_RULE and alias is not None and alias.shares is not None and alias.shares()

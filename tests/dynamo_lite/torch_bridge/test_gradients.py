@@ -168,3 +168,16 @@ def test_training_steps_equal_eager(strict: bool) -> None:
             run(torch.randn(3, 4)).pow(2).sum().backward()
             optimiser.step()
     assert_same(dict(eager.state_dict()), dict(source.state_dict()))
+
+
+@both_modes
+def test_idle_operators_in_place_write_nothing(strict: bool) -> None:
+    """``dropout_`` in eval mode gives the tensor that it was given, a leaf that requires gradients too."""
+
+    def forward(self: Any, x: Any) -> Any:
+        y = torch.nn.functional.dropout(x, 0.5, False, inplace=True)
+        return torch.nn.functional.dropout(y * 2, 0.0, True, inplace=True), y
+
+    x = torch.randn(3, 4, requires_grad=True)
+    result, same = dl.export(module(forward), (x,), strict=strict).module()(x)
+    assert same is x and torch.equal(result, x * 2)
