@@ -102,19 +102,6 @@ def current(value: Value, maker: Maker) -> Node:
     return node
 
 
-def shown(value: Value, maker: Maker) -> Node:
-    """The node of a value that leaves the program: a view of its root's node, though it was itself what was written."""
-    root = root_of(value)
-    node = current(value, maker)
-    if value is not root and root.memory.generation and viewed(node) is not viewed(root.node):
-        part = value
-        while part.view_of is not None:
-            part.generation = -1
-            part = part.view_of.parent
-        node = current(value, maker)
-    return node
-
-
 def viewed(node: Node) -> Node:
     """What a node is a view of, however many times over; itself if it is none."""
     while node.op == "call_function" and node.args and isinstance(node.args[0], Node):
@@ -143,14 +130,14 @@ def settle(value: Value) -> bool:
 
 
 def write(value: Value, new: Node, maker: Maker) -> None:
-    """Makes ``new`` the value's content, seen by all aliases. Call :func:`settle` first."""
-    chain: list[tuple[Value, Node]] = [(value, new)]
+    """Makes ``new`` the value's content, seen by all aliases. Call :func:`settle` first.
+
+    A view that was written is made again too: as in eager it keeps its layout, and shares memory with the rest.
+    """
     while value.view_of is not None:
         new = maker.scatter(value.view_of, new)
         value = value.view_of.parent
-        chain.append((value, new))
     memory = value.memory
     memory.generation += 1
-    for owner, node in chain:
-        owner.node = node
-        owner.generation = memory.generation
+    value.node = new
+    value.generation = memory.generation

@@ -166,7 +166,7 @@ def set_attribute(self: Any, name: str, value: Any) -> None:
 
 def requires_grad_(self: Any, requires_grad: bool = True) -> Any:
     """Sets the flag and returns the tensor."""
-    if meta_of(self).requires_grad != requires_grad:
+    if _looked(self, "grad").requires_grad != requires_grad:
         set_attribute(self, "requires_grad", requires_grad)
     return self
 
@@ -231,7 +231,10 @@ def transposed(self: Any) -> Any:
 
 def matrix_transposed(self: Any) -> Any:
     """``mT``: the last two dimensions swapped."""
-    if meta_of(self).ndim < 2:
+    rank = meta_of(self).ndim
+    if not rank:
+        return self
+    if rank < 2:
         raise RuntimeError("tensor.mT is only supported on matrices or batches of matrices.")
     return apply("transpose", self, -2, -1)
 

@@ -69,6 +69,7 @@ def finish(
     """
     paths = spec_paths(out_spec)
     user = [_user_output(tracer, leaf, path) for leaf, path in zip(leaves, paths, strict=True)]
+    _ask_layouts(tracer, inputs, user)
     outs = [*_buffer_updates(tracer, final_buffers), *_input_updates(tracer, inputs), *user]
     for out in outs:
         if isinstance(out.value, Node):
@@ -95,11 +96,24 @@ def _argument(out: _Out, index: int) -> ArgumentSpec:
     return ConstantArgument(f"output_{index}", out.value)
 
 
+def _ask_layouts(tracer: Tracer, inputs: list[UserInput], outs: Sequence[_Out]) -> None:
+    """Where a result is a view of an updated input, its strides are those of the caller's tensor: its layout is held."""
+    wholes = [tracer.node_of(item.fake) for item in inputs if item.fake is not None]
+    updated = {functionalize.viewed(whole) for whole in wholes if whole.op != "placeholder"}
+    for out in outs:
+        node = out.value
+        if isinstance(node, Node) and functionalize.viewed(node) in updated:
+            while node not in wholes and getattr(node.target, "name", "") in ("alias", "detach"):
+                node = node.args[0]
+            if node not in wholes:
+                tracer.looked("layout")
+
+
 def _user_output(tracer: Tracer, leaf: Any, path: Any) -> _Out:
     kind = OutputKind.USER_OUTPUT
     if is_fake(leaf) or tracer.library.is_tensor(leaf):
         fake = tracer.fake_of(leaf)
-        node = functionalize.shown(fake, tracer.writes)
+        node = tracer.node_of(fake)
         if fake.view_of is not None and node is functionalize.current(
             functionalize.root_of(fake), tracer.writes
         ):

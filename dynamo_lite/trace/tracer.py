@@ -290,6 +290,13 @@ class Tracer:
         if not parents:
             return None
         asks = op.maybe_view
+        if (
+            op.name == "as_strided"
+        ):  # it counts in the memory of what the caller gave, of which an update is a copy
+            root: Any = functionalize.root_of(parents[0])
+            if root.kind == "input" and root.memory.generation:
+                self.looked("layout")
+                self.looked("offset")
         if asks is None:
             return Alias(parents[0], op, args[1:], kwargs, index)
 

@@ -13,3 +13,10 @@ READS_WRITTEN: Final = declare(
     hint="give it a clone() of the tensor that is read",
     about="What such an update gives depends on the order in which elements are written; PyTorch raises, or gives any of the results.",
 )
+DRAWS_INTO_A_PART: Final = declare(
+    "draws-into-a-part",
+    UnsupportedError,
+    "{op} draws random numbers into a tensor whose memory is not contiguous",
+    hint="draw into a tensor of its own, and copy_() that into the part",
+    about="PyTorch draws normal numbers by another method there, which a functional graph cannot repeat.",
+)

@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any, Final
 from dynamo_lite.fake import FakeTensor
 from dynamo_lite.trace import overlap
 from dynamo_lite.trace.errors import IN_PLACE_RESIZES, IN_PLACE_VIEW, WRITE_THROUGH_EXPAND
+from dynamo_lite.trace.write_errors import DRAWS_INTO_A_PART
 from fx_ir import functionalize
 from fx_ir.functionalize import Alias
 from fx_ir.node import Node
 from fx_ir.ops.registry import Operator
 from fx_ir.ops.reshape import STRETCHING
+from fx_ir.ops.shapes import is_contiguous
 from fx_ir.ops.views import WHOLE_RULE
 
 if TYPE_CHECKING:
@@ -38,12 +40,20 @@ class Writes:
         held = self._tracer.fake_of(target)
         viewed = held.viewed
         overlap.check(self._tracer, op, held, args[1:], kwargs)
+        if op.name == "normal_":
+            self._check_draws(op, held)
         result = self._tracer.call(functional, args, kwargs)
         if functional.view is not None and functional.maybe_view is None:
             self._become_view(op, held, result, viewed)
         elif not _is_idle(functional, result):
             self.write(target, result, op.name in _IDEMPOTENT)
         return target
+
+    def _check_draws(self, op: Operator, held: FakeTensor) -> None:
+        """Normal numbers are drawn otherwise into memory that is not contiguous. Raises ``draws-into-a-part``."""
+        self._tracer.looked("layout")
+        if not is_contiguous(held.meta):
+            raise DRAWS_INTO_A_PART(op=op.name, location=self._tracer.locate())
 
     def _become_view(self, op: Operator, fake: FakeTensor, view: FakeTensor, viewed: bool) -> None:
         """``x.unsqueeze_(0)`` and its kin: the tensor itself becomes a view of what it was."""
@@ -106,9 +116,8 @@ class Writes:
                 self._tracer.apply, detached, part, alias.index or 0, *alias.args, **alias.kwargs
             )
         except RuntimeError:
-            _, size, step = [*alias.args, *alias.kwargs.values(), 0, 0][:3]
-            apart = alias.operator.name == "unfold" and size <= step
-            if view.scatter not in STRETCHING or (alias is self._written and not apart):
+            raises = alias is self._written and alias.operator.name != "unfold"
+            if view.scatter not in STRETCHING or raises:
                 raise
             raise WRITE_THROUGH_EXPAND(op=alias.operator.name, location=self._tracer.locate()) from None
         return self._tracer.node_of(self._tracer.fake_of(written))

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from fx_ir.dtypes import Category
+from fx_ir.dtypes import Category, result_type
 from fx_ir.meta import Size, Sizes, TensorMeta
 from fx_ir.ops.arrays import Array, as_array, compute_type
+from fx_ir.ops.binary import of_ufunc
 from fx_ir.ops.registry import register, register_inplace
 from fx_ir.ops.shapes import broadcast_shapes, same
 
@@ -108,7 +109,7 @@ def fake_dot(self: TensorMeta, tensor: TensorMeta) -> TensorMeta:
 def fake_outer(self: TensorMeta, vec2: TensorMeta) -> TensorMeta:
     if self.ndim != 1 or vec2.ndim != 1:
         raise RuntimeError(f"outer: Expected 1-D arguments, but got {self.ndim}-D and {vec2.ndim}-D")
-    return _plain(self, (self.shape[0], vec2.shape[0]))
+    return TensorMeta((self.shape[0], vec2.shape[0]), result_type(self, vec2), self.device)
 
 
 def _fake_add(product: Callable[..., TensorMeta], cuts: bool = True) -> Callable[..., TensorMeta]:
@@ -177,8 +178,11 @@ def vdot(self: Array, tensor: Array) -> Array:
     return as_array(np.vdot(self, tensor))
 
 
+_multiply = of_ufunc(np.multiply)
+
+
 def outer(self: Array, vec2: Array) -> Array:
-    return np.multiply(self[:, None], vec2[None, :])
+    return _multiply(self[:, None], vec2[None, :])
 
 
 def _add(product: Callable[..., Array]) -> Callable[..., Array]:

@@ -108,3 +108,63 @@ def test_memory_is_shared_as_in_eager(forward: Callable[..., Any], decorated: bo
         assert_same(expected, given)
     if decorated:  # the first call's results too: the live buffer is one tensor from call to call
         assert_same(*held)
+
+
+@both_modes
+def test_sums_over_written_views_are_eagers_to_the_bit(strict: bool) -> None:
+    """A view that was written keeps its layout, by which kernels choose the order of their steps."""
+
+    def forward(self: Any, x: Any) -> Any:
+        y = x * 1
+        part, turned = y[:, ::2], y.t()
+        part.mul_(1.37)
+        turned.add_(0.3)
+        return part.sum(), part.mean(1), turned.std(0), part.as_strided((3,), (1,))
+
+    model, x = module(forward), torch.randn(64, 65)
+    assert_same(model(x), dl.export(model, (x,), strict=strict).module()(x))
+
+
+@both_modes
+def test_a_view_of_an_updated_input_holds_its_layout(strict: bool) -> None:
+    def forward(self: Any, x: Any) -> Any:
+        x.add_(1)
+        return x[:, 1:]
+
+    program = dl.export(module(forward), (torch.ones(4, 4),), strict=strict).module()
+    with pytest.raises(dl.GuardError, match="input-layout"):
+        program(torch.ones(4, 8)[:, ::2])
+    strided = module(lambda self, x: (x.add_(1), x.as_strided((2,), (1,)) * 2)[1])
+    program = dl.export(strided, (torch.ones(4, 4),), strict=strict).module()
+    for given in (torch.ones(4, 8)[:, ::2], torch.ones(5, 4)[1:]):
+        with pytest.raises(dl.GuardError, match=r"input-layout|input-offset"):
+            program(given)
+    whole = dl.export(module(lambda self, x: x.add_(1)), (torch.ones(4, 4),), strict=strict).module()
+    given = torch.ones(4, 8)[:, ::2]
+    assert whole(given) is given and given.sum() == 32
+
+
+@both_modes
+def test_normal_numbers_drawn_into_a_part(strict: bool) -> None:
+    def rows(self: Any, x: Any) -> Any:
+        y = torch.zeros(8, 8)
+        y[2:].normal_()
+        y[:, :4].uniform_()
+        y[:, ::3].bernoulli_(0.5)
+        return y
+
+    model, results = module(rows), []
+    program = dl.export(model, (torch.ones(2),), strict=strict).module()
+    for run in (model, program):
+        torch.manual_seed(3)
+        results.append(run(torch.ones(2)))
+    assert_same(*results)
+    with pytest.raises(dl.UnsupportedError, match="draws-into-a-part"):
+        dl.export(module(lambda self, x: x.repeat(8, 4)[:, 1:].normal_()), (torch.ones(2),), strict=strict)
+
+
+@both_modes
+def test_the_flag_of_an_input_is_looked_at_where_it_is_set(strict: bool) -> None:
+    program = dl.export(module(lambda self, x: x.requires_grad_(False) * 2), (torch.ones(2),), strict=strict)
+    with pytest.raises(dl.GuardError, match="input-requires-grad"):
+        program.module()(torch.ones(2, requires_grad=True))

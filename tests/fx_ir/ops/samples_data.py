@@ -129,7 +129,7 @@ def products() -> list[Sample]:
         sample("matmul", F(3), F(3)), sample("matmul", F(2, 3), F(3)), sample("matmul", F(3), F(3, 4)), sample("matmul", F(2, 3), F(3, 4)), sample("matmul", F(5, 2, 3), F(3, 4)),
         sample("matmul", F(5, 2, 3), F(5, 3, 4)), sample("matmul", F(7, 1, 2, 3), F(5, 3, 4)), sample("matmul", F(5, 2, 3), F(3)), sample("matmul", F(3), F(5, 3, 4)),
         sample("matmul", L(2, 3), L(3, 4)), sample("matmul", F(2, 3, layout="t"), F(3, 4, layout="t")), sample("mm", F(2, 3), F(3, 4)), sample("bmm", F(5, 2, 3), F(5, 3, 4)),
-        sample("mv", F(2, 3), F(3)), sample("dot", F(3), F(3)), sample("vdot", F(3), F(3)), sample("outer", F(3), F(4)), sample("ger", F(3), F(4)),
+        sample("mv", F(2, 3), F(3)), sample("dot", F(3), F(3)), sample("vdot", F(3), F(3)), sample("outer", F(3), F(4)), sample("outer", B(3), F(4)), sample("outer", F(3), L(4)), sample("ger", F(3), F(4)),
         sample("addmm", F(4), F(2, 3), F(3, 4)), sample("addmm", F(2, 4), F(2, 3), F(3, 4), beta=0.5, alpha=2), sample("addmm", F(4), F(2, 3), F(3, 4), beta=0),
         sample("addmv", F(2), F(2, 3), F(3)), sample("addr", F(3, 4), F(3), F(4)), sample("baddbmm", F(5, 2, 4), F(5, 2, 3), F(5, 3, 4)), sample("baddbmm", F(4), F(5, 2, 3), F(5, 3, 4), beta=2),
         sample("addbmm", F(2, 4), F(5, 2, 3), F(5, 3, 4)), sample("tensordot", F(2, 3, 4), F(4, 3, 5), [1, 2], [1, 0]), sample("kron", F(2, 3), F(4, 5)),
