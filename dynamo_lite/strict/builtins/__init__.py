@@ -9,6 +9,8 @@ from dynamo_lite.strict.builtins import (
     methods,
     namespaces,
     objects,
+    reductions,
+    sorting,
     typeparams,
 )
 
@@ -21,5 +23,7 @@ __all__ = [
     "methods",
     "namespaces",
     "objects",
+    "reductions",
+    "sorting",
     "typeparams",
 ]

@@ -1,17 +1,14 @@
-"""Builtin functions that call slots or callbacks: iteration, reduction, sorting, conversion, namespaces."""
+"""Builtin functions and types that call slots: iteration, length, text, hash, numbers, containers, operators."""
 
 from __future__ import annotations
 
 import builtins
-import functools
 import operator
-import sys
 import types
-from typing import Any, Final
+from typing import Any
 
 from dynamo_lite.strict.builtins.registry import replaces, replaces_directly
-from dynamo_lite.strict.machine.calls import CALLERS, Kwargs, native
-from dynamo_lite.strict.machine.current import current_machine
+from dynamo_lite.strict.machine.calls import Kwargs, native
 from dynamo_lite.strict.machine.drivers import suspended
 from dynamo_lite.strict.machine.frame import Frame
 from dynamo_lite.strict.machine.generators import NO_DEFAULT, resume_next
@@ -20,15 +17,12 @@ from dynamo_lite.strict.machine.iteration import (
     SEQUENCE_ITERATOR,
     collect,
     fill,
-    get_iterator,
     iterates_in_python,
     next_of_sequence,
-    step,
 )
-from dynamo_lite.strict.machine.operators import binary_protocol, compare_protocol, compares_in_python
+from dynamo_lite.strict.machine.operators import binary_protocol
 from dynamo_lite.strict.machine.routine import Routine, call, start
-from dynamo_lite.strict.machine.run import execute
-from dynamo_lite.strict.machine.slots import TypeSet, inherits, lookup, slot, type_name
+from dynamo_lite.strict.machine.slots import inherits, lookup, slot, type_name
 from dynamo_lite.strict.machine.special import bound_call, special_call
 from dynamo_lite.strict.machine.truth import index, length, truth
 
@@ -193,190 +187,6 @@ def divmod_(frame: Frame, a: Any, b: Any, /) -> Routine:
             f"unsupported operand type(s) for divmod(): '{type_name(type(a))}' and '{type_name(type(b))}'"
         )
     return result
-
-
-# --- reductions and sorting
-
-
-def _iterates(frame: Frame, obj: Any, *args: Any, **kwargs: Any) -> bool:
-    return type(obj) is types.GeneratorType or iterates_in_python(frame, obj)
-
-
-@replaces(builtins.any)
-def any_(frame: Frame, iterable: Any, /) -> Routine:
-    iterator = yield from get_iterator(frame, iterable)
-    while (item := (yield from step(frame, iterator))) is not END:
-        if (yield from truth(frame, item)):
-            return True
-    return False
-
-
-@replaces(builtins.all)
-def all_(frame: Frame, iterable: Any, /) -> Routine:
-    iterator = yield from get_iterator(frame, iterable)
-    while (item := (yield from step(frame, iterator))) is not END:
-        if not (yield from truth(frame, item)):
-            return False
-    return True
-
-
-_NUMBERS: Final = TypeSet((int, float, bool, complex))
-_TEXTS: Final = TypeSet((str, bytes, bytearray))
-
-
-@replaces(builtins.sum)
-def sum_(frame: Frame, iterable: Any, /, start: Any = 0) -> Routine:
-    if type(start) in _TEXTS:
-        return sum(iterable, start)  # C refuses it
-    iterator = yield from get_iterator(frame, iterable)
-    plain: list[Any] = []
-    total = start
-    while (item := (yield from step(frame, iterator))) is not END:
-        if id(type(item)) in _NUMBERS.ids and id(type(start)) in _NUMBERS.ids:
-            plain.append(item)
-            continue
-        if plain:
-            total, plain = sum(plain, start), []
-        start = None
-        total = yield call(operator.add, total, item)
-    return sum(plain, start) if plain else total
-
-
-@replaces(functools.reduce)
-def reduce_(frame: Frame, function: Any, iterable: Any, *initial: Any) -> Routine:
-    if len(initial) > 1:
-        return functools.reduce(function, iterable, *initial)
-    try:
-        iterator = yield from get_iterator(frame, iterable)
-    except TypeError:
-        iterator = None
-    if iterator is None:
-        raise TypeError("reduce() arg 2 must support iteration")
-    if initial:
-        total = initial[0]
-    else:
-        total = yield from step(frame, iterator)
-        if total is END:
-            raise TypeError("reduce() of empty iterable with no initial value")
-    while (item := (yield from step(frame, iterator))) is not END:
-        total = yield call(function, total, item)
-    return total
-
-
-def _extreme(name: str, symbol: str) -> Any:
-    def routine(frame: Frame, *args: Any, key: Any = None, **rest: Any) -> Routine:
-        if not args or set(rest) - {"default"}:
-            return getattr(builtins, name)(*args, key=key, **rest)
-        if len(args) > 1 and rest:
-            raise TypeError(f"Cannot specify a default for {name}() with multiple positional arguments")
-        iterator = iter(args) if len(args) > 1 else (yield from get_iterator(frame, args[0]))
-        best = best_key = END
-        while (item := (yield from step(frame, iterator))) is not END:
-            item_key = item if key is None else (yield call(key, item))
-            if best is END or (yield from truth(frame, (yield call(_COMPARE[symbol], item_key, best_key)))):
-                best, best_key = item, item_key
-        if best is END:
-            if "default" in rest:
-                return rest["default"]
-            raise ValueError(f"{name}() {EMPTY_EXTREME}")
-        return best
-
-    return routine
-
-
-_COMPARE: Final = {"<": operator.lt, ">": operator.gt}
-try:
-    min([])
-except ValueError as _error:
-    EMPTY_EXTREME: Final = str(_error).removeprefix("min() ")
-replaces(builtins.min)(_extreme("min", "<"))
-replaces(builtins.max)(_extreme("max", ">"))
-
-
-def _takes(value: Any) -> bool:
-    try:
-        [].sort(reverse=value)
-    except TypeError:
-        return False
-    return True
-
-
-# reverse= takes integers only (later: whatever has a truth)
-_REVERSE_BY_INDEX: Final = not _takes("")
-
-
-def sort_items(frame: Frame, items: list[Any], key: Any, reverse: Any) -> Routine:
-    """Sorts in place. C does it, with stand-ins where comparing is interpreted: then ``<`` is asked in C's own order."""
-    if _REVERSE_BY_INDEX:
-        reverse = yield from index(frame, reverse)
-    backwards = yield from truth(frame, reverse)
-    keys, modified = items, False
-    if key is not None:
-        taken, keys = list(items), []
-        items.clear()
-        try:
-            for item in taken:
-                keys.append((yield call(key, item)))
-        finally:
-            modified = sys.getsizeof(items) != _EMPTY
-            items[:] = taken
-    interpreted = any(
-        compares_in_python(frame, type(each), "__lt__") or compares_in_python(frame, type(each), "__gt__")
-        for each in keys
-    )
-    if key is None and not interpreted:
-        items.sort(reverse=backwards)
-    else:
-        # C takes the keys in order, and drops them before it looks whether the list was changed
-        waiting = [_Ordered(each) for each in keys] if interpreted else keys
-        del keys
-        waiting.reverse()
-        items.sort(key=lambda item: waiting.pop(), reverse=backwards)
-    if modified:
-        raise ValueError("list modified during sort")
-
-
-# a list that was never appended to; one that was keeps room
-_EMPTY: Final = sys.getsizeof([])
-
-
-class _Ordered:
-    """A sort key that C compares: ``<`` of the program's objects, interpreted in a run of its own."""
-
-    __slots__ = ("key",)
-
-    def __init__(self, key: Any) -> None:
-        self.key = key
-
-    def __lt__(self, other: _Ordered) -> bool:
-        return execute(current_machine(), _LESS, (self.key, other.key), None)  # type: ignore[no-any-return]
-
-
-class _Less:
-    """Stands for ``bool(left < right)``."""
-
-    __slots__ = ()
-
-
-_LESS: Final = _Less()
-
-
-def _less(frame: Frame, left: Any, right: Any) -> Routine:
-    return (yield from truth(frame, (yield from compare_protocol(frame, "<", left, right))))
-
-
-def _call_less(frame: Frame, fn: Any, args: tuple[Any, ...], kwargs: Any) -> Frame | None:
-    return start(frame, _less(frame, *args))
-
-
-CALLERS[id(_Less)] = _call_less
-
-
-@replaces(builtins.sorted)
-def sorted_(frame: Frame, iterable: Any, /, *, key: Any = None, reverse: Any = False) -> Routine:
-    items = yield from collect(frame, iterable)
-    yield from sort_items(frame, items, key, reverse)
-    return items
 
 
 # --- containers made from iterables

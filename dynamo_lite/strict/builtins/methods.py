@@ -6,8 +6,8 @@ import functools
 from types import CoroutineType, GeneratorType
 from typing import Any
 
-from dynamo_lite.strict.builtins.functions import sort_items
 from dynamo_lite.strict.builtins.registry import replaces_method, replaces_method_directly
+from dynamo_lite.strict.builtins.sorting import sort_items
 from dynamo_lite.strict.machine.attributes import VIRTUAL
 from dynamo_lite.strict.machine.calls import CALLERS, Kwargs, native
 from dynamo_lite.strict.machine.drivers import code_behind, suspended
