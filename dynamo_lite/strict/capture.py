@@ -168,6 +168,6 @@ def _written(obj: Any, kind: str, key: Any) -> Any:
     try:
         if kind == "deref":
             return (obj.cell_contents,)
-        return (object.__getattribute__(obj, "__dict__").get(key),)
-    except (ValueError, AttributeError):
+    except ValueError:
         return ()
+    return ((plain_dict(obj) or {}).get(key),)

@@ -44,6 +44,7 @@ MUTATORS: Final[dict[type, frozenset[str]]] = {
         {*_SEQUENCE, "byteswap", "frombytes", "fromfile", "fromlist", "fromunicode"} - {"__init__", "clear"}
     ),
     memoryview: frozenset({"__setitem__"}),
+    BaseException: frozenset({"add_note", "with_traceback", "__setstate__"}),
     np.ndarray: frozenset(
         {*_IN_PLACE, "__setitem__", "byteswap", "fill", "itemset", "partition", "put", "setfield", "sort"}
     ),

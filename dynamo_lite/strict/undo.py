@@ -207,6 +207,30 @@ def _save_array_of_numpy(obj: Any, key: Any) -> Restore:
     return lambda: np.copyto(obj, old)
 
 
+_OF_EXCEPTIONS: Final = tuple(
+    BaseException.__dict__[name]
+    for name in ("args", "__cause__", "__context__", "__suppress_context__", "__traceback__")
+)
+
+
+def _save_exception(obj: Any, key: Any) -> Restore:
+    """What raising it, and ``add_note``, change of an exception."""
+    old = [(each, each.__get__(obj)) for each in _OF_EXCEPTIONS]
+    namespace = plain_dict(obj)
+    attributes = _save_dict(namespace, None)
+    notes = (namespace or {}).get("__notes__")
+    listed = _save_list(notes, None) if type(notes) is list else None
+
+    def restore() -> None:
+        for each, value in old:
+            each.__set__(obj, value)
+        attributes()
+        if listed is not None:
+            listed()
+
+    return restore
+
+
 _CONTENT: Final[tuple[tuple[type, Callable[[Any, Any], Restore]], ...]] = (
     (list, _save_list),
     (OrderedDict, _save_ordered),
@@ -217,6 +241,7 @@ _CONTENT: Final[tuple[tuple[type, Callable[[Any, Any], Restore]], ...]] = (
     (array.array, _save_array),
     (memoryview, _save_memory),
     (np.ndarray, _save_array_of_numpy),
+    (BaseException, _save_exception),
 )
 SAVERS: Final[dict[str, Callable[[Any, Any], Restore]]] = {
     "attr": _save_attribute,

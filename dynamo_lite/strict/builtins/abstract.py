@@ -11,7 +11,7 @@ from typing import Any, Final
 from dynamo_lite.strict.builtins.registry import replaces
 from dynamo_lite.strict.machine.frame import Frame
 from dynamo_lite.strict.machine.routine import Routine, call
-from dynamo_lite.strict.machine.slots import inherits, lookup
+from dynamo_lite.strict.machine.slots import MISSING, dict_of, inherits, lookup
 from dynamo_lite.strict.machine.truth import truth
 
 _SUBCLASS_CHECK: Final[Any] = abc.ABCMeta.__dict__["__subclasscheck__"]
@@ -34,6 +34,36 @@ def _instance_needed(frame: Frame, cls: Any, instance: Any, /) -> bool:
     return not _plain(cls)
 
 
+def _known(frame: Frame, cls: Any, subclass: Any) -> bool | None:
+    """What was answered before, as C's caches or those of the trace have it."""
+    known = frame.machine.answers.get((id(cls), id(subclass)))
+    if known is not None and (known[0] or known[1] == abc.get_cache_token()):
+        return known[0]
+    _, positive, negative, version = _abc._get_dump(cls)
+    if any(reference() is subclass for reference in positive):
+        return True
+    if version == abc.get_cache_token() and any(reference() is subclass for reference in negative):
+        return False
+    return None
+
+
+def _remember(frame: Frame, cls: Any, subclass: Any, answer: bool) -> bool:
+    """Keeps an answer as C would: in its caches, to which only a check in C has access; those of the program outlive no trace."""
+    if frame.policy is not None:
+        frame.machine.answers[id(cls), id(subclass)] = answer, abc.get_cache_token(), cls, subclass
+    elif lookup(type(cls), "__getattribute__") is type.__getattribute__:
+        own = dict_of(cls).get("__subclasshook__", MISSING)
+        type.__setattr__(cls, "__subclasshook__", staticmethod(lambda other: answer))
+        try:
+            _abc._abc_subclasscheck(cls, subclass)
+        finally:
+            if own is MISSING:
+                type.__delattr__(cls, "__subclasshook__")
+            else:
+                type.__setattr__(cls, "__subclasshook__", own)
+    return answer
+
+
 @replaces(_abc._abc_instancecheck, needed=_instance_needed)
 def instance_check(frame: Frame, cls: Any, instance: Any, /) -> Routine:
     claimed = yield call(getattr, instance, "__class__")
@@ -49,19 +79,38 @@ def instance_check(frame: Frame, cls: Any, instance: Any, /) -> Routine:
 def subclass_check(frame: Frame, cls: Any, subclass: Any, /) -> Routine:
     if not inherits(type(subclass), type):
         raise TypeError("issubclass() arg 1 must be a class")
+    known = _known(frame, cls, subclass)
+    if known is not None:
+        return known
+    answer = yield from _by_hook_or_bases(cls, subclass)
+    if answer is None:
+        registered = [each for reference in _abc._get_dump(cls)[0] if (each := reference()) is not None]
+        if any(each is subclass for each in registered):
+            return True  # which C does not remember
+        answer = yield from _by_others(cls, subclass, registered)
+    return _remember(frame, cls, subclass, answer)
+
+
+def _by_hook_or_bases(cls: Any, subclass: Any) -> Routine:
     hook = yield call(getattr, cls, "__subclasshook__")
     answer = yield call(hook, subclass)
     if answer is not NotImplemented:
         if answer is not True and answer is not False:
             raise AssertionError("__subclasshook__ must return True, False, or NotImplemented")
         return answer
-    if inherits(subclass, cls):
-        return True
-    for reference in _abc._get_dump(cls)[0]:
-        registered = reference()
-        if registered is not None and (yield call(issubclass, subclass, registered)):
+    return True if inherits(subclass, cls) else None
+
+
+def _by_others(cls: Any, subclass: Any, registered: list[Any]) -> Routine:
+    """Whether it is a subclass of a registered class, or of a subclass."""
+    for each in registered:
+        if (yield call(issubclass, subclass, each)):
             return True
-    for each in (yield (yield call(getattr, cls, "__subclasses__")), (), None):
+    known = lookup(type(cls), "__subclasses__") is type.__dict__["__subclasses__"]
+    subclasses = (
+        type.__subclasses__(cls) if known else (yield (yield call(getattr, cls, "__subclasses__")), (), None)
+    )
+    for each in subclasses:
         if (yield call(issubclass, subclass, each)):
             return True
     return False

@@ -35,6 +35,8 @@ def isinstance_of(obj: Any, cls: type) -> bool:
 
 
 def _raise(frame: Frame, error: BaseException, cause: Any) -> Frame:
+    if frame.policy is not None:
+        frame.policy.before_write("content", error, None)
     if cause is not MISSING:
         BaseException.__dict__["__cause__"].__set__(error, cause)
     chain(error, frame.handled.current())

@@ -157,11 +157,14 @@ class GeneratorFrame(Frame):
 class Machine:
     """The state of interpretation in one thread: the running frame, the policy and the recursion limit."""
 
-    __slots__ = ("base", "frame", "limit", "policy")
+    __slots__ = ("answers", "base", "frame", "limit", "policy")
 
     def __init__(self, policy: Policy | None = None) -> None:
         self.policy = policy
         self.limit = 1000
+        self.answers: dict[
+            tuple[int, int], tuple[bool, object, Any, Any]
+        ] = {}  # of abstract classes, under a policy
         self.base: Frame = self.exit_frame(None)
         self.frame: Frame = self.base
 

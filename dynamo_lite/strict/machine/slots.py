@@ -6,6 +6,7 @@ Otherwise it is interpreted. What was found is cached by type until some class c
 
 from __future__ import annotations
 
+import _thread
 import types
 import weakref
 from typing import Any, Final
@@ -158,8 +159,14 @@ def slot(frame: Frame, cls: type, name: str) -> Any:
     return found
 
 
+_LOCAL: Final = _thread._local
+
+
 def plain_dict(obj: Any) -> dict[str, Any] | None:
-    """The instance dictionary, read without running user code; None where there is none."""
+    """The instance dictionary, read without running user code; None where there is none. Of a ``threading.local`` the thread's."""
+    if inherits(type(obj), _LOCAL):
+        found = _LOCAL.__getattribute__(obj, "__dict__")
+        return found if isinstance(found, dict) else None
     for base in mro_of(type(obj)):
         getset = dict_of(base).get("__dict__")
         if type(getset) is types.GetSetDescriptorType:

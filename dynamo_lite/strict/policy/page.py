@@ -33,6 +33,7 @@ def page() -> str:
     refused.append(("C code of a module that no table names", *modules.UNKNOWN))
     refused.append(("methods of an outside hash, compressor, parser or reader", *modules.STREAM))
     refused.append(("`id` in the user's own code", *tables.IDENTITY))
+    refused.append(("`register` of an abstract class from outside", *tables.REGISTERS))
     refused.append(
         (
             "`datetime` methods " + ", ".join(sorted(tables.CLOCK_METHODS)),

@@ -21,6 +21,11 @@ IDENTITY: Final = (
     "compare objects with `is`, or number them yourself",
 )
 
+REGISTERS: Final = (
+    "registers a class with an abstract class, which cannot be undone",
+    "register it outside forward",
+)
+
 # --- skipped with an entry in the ledger
 
 SKIPPED: Final = frozenset({"builtins.print", "_warnings.warn", "_warnings.warn_explicit", "warnings.warn"})

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import _abc  # type: ignore[import-not-found]
+import abc
 import io
 import operator
 import os
@@ -50,6 +52,7 @@ _WAY_OUT: Final = WayOut.__call__
 _ENVIRON: Final = type(os.environ)
 _SMALL: Final = (-5, 256)  # equal ints in this range are one object in CPython
 _CACHE: Final = type(lru_cache(len))
+_REGISTER: Final = _abc._abc_register
 _GET_IDENT: Final = threading.get_ident
 _BUFFERS: Final = TypeSet((io.StringIO, io.BytesIO))
 _UNBOUND: Final = (MethodDescriptorType, WrapperDescriptorType)
@@ -300,6 +303,8 @@ class TracePolicy(NullPolicy):
             code = frame.code
             if code is not None and places.is_library_file(code.code.co_filename):
                 return None
+        if fn is _REGISTER and args and not self._is_ours_to_extend(args[0]):
+            return tables.REGISTERS
         if fn is next and args and self.origins.is_outside(args[0]):
             raise ITERATOR_OUTSIDE(type=type(args[0]).__name__, location=traced.location())
         owner = args[0] if args and type(fn) in _UNBOUND else impure.bound_to(fn)
@@ -310,6 +315,11 @@ class TracePolicy(NullPolicy):
         if self.origins.is_outside(owner) and modules.is_stream(impure.module_of(fn)):
             return modules.STREAM
         return impure.refusal(fn)
+
+    def _is_ours_to_extend(self, cls: type) -> bool:
+        """Whether forward made an abstract class and all that it inherits from: what is registered with others stays registered."""
+        made = (each for each in mro_of(cls) if type(each) is not type and each is not abc.ABC)
+        return all(map(self.transaction.is_fresh, made))
 
     def _environ(self, fn: FunctionType, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if fn.__name__ in ("__getitem__", "get", "__contains__") and len(args) > 1:
