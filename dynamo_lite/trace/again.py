@@ -1,9 +1,9 @@
-"""Tensors that forward leaves in attributes: caches and scratch values, which each call makes anew, are told from state by a second call.
+"""Tensors that forward leaves in attributes: caches of what the module's state and sizes determine are told from state by a second call.
 
-What an attribute holds after a call is lost to a program. That is right where no later call can tell: where what it leaves is
-overwritten before it is read, or read in place of the same computation. So forward is run again from the module as the first
+What an attribute holds after a call is lost to a program. That is right where no later call can tell: where it is overwritten
+before it is read, or read in place of the same computation. So forward is run again from the module as the first
 call left it, on the same inputs: what it left is replaced by *stand-ins*, tensors and sizes of which nothing is known (those
-of an earlier call, with other inputs), but for tensors that parameters alone determine. The two calls must compute the same
+of an earlier call, with other sizes), but for tensors that parameters and buffers alone determine. The two calls must compute the same
 from the inputs, and leave the same behind: then, call by call, all do. Where the second call asked whether a size is that of
 the earlier call, it is run once more with that size the same.
 """
@@ -78,12 +78,11 @@ def check_strays(tracer: Tracer, run: Run, repeat: Callable[[], Run], repeatable
 
 
 def _is_result(tracer: Tracer, stray: Stray) -> bool:
-    """Whether this may be meant for others to read: a new attribute made from inputs, or another tensor in place of one."""
+    """Whether this may be meant for others to read: what inputs or draws took part in, or a tensor in place of another one."""
     held = stray.container.get(stray.key) if isinstance(stray.container, dict) else None
-    if tracer.library.is_tensor(held):
-        return not tracer.library.is_recomputed(stray.container, stray.key)
-    missing = isinstance(stray.container, dict) and stray.key not in stray.container
-    return missing and not all(_pure(tracer, fake) for fake in held_tensors(tracer, stray.value))
+    if tracer.library.is_tensor(held) and not tracer.library.is_recomputed(stray.container, stray.key):
+        return True
+    return not all(_pure(tracer, fake) for fake in held_tensors(tracer, stray.value))
 
 
 def _updates_state(tracer: Tracer, run: Run) -> bool:
@@ -239,9 +238,6 @@ class _StandIns:
         return value
 
     def _tensor(self, fake: FakeTensor) -> FakeTensor:
-        root: Any = root_of(fake)
-        if any(root is item.fake for item in self._tracer.inputs):
-            raise Differs("a later call may be given the same tensor, and ask")
         if _pure(self._tracer, fake) and set(_numbers(self._tracer, fake)) <= {self._same}:
             return fake
         shape = tuple(self._renamed(size) for size in fake.meta.shape)

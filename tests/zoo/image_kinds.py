@@ -51,7 +51,6 @@ IMAGE_KINDS: Final[dict[str, Maker]] = {
     "pvt_v2": kind("PvtV2", image_size=64, num_encoder_blocks=2, depths=[1, 1], sr_ratios=[2, 1], hidden_sizes=[16, 32],
                    patch_sizes=[7, 3], strides=[4, 2], num_attention_heads=[1, 2], mlp_ratios=[2, 2], inputs=LARGE_FREE),
     "swiftformer": kind("SwiftFormer", image_size=64, depths=[1, 1], embed_dims=[16, 32], downsamples=[True, True], inputs=LARGE),
-    "mobilevitv2": kind("MobileViTV2", image_size=64, width_multiplier=0.25, inputs=LARGE),
     "dinov3_vit": kind("DINOv3ViT", VISION, num_register_tokens=2, inputs=FREE),
     "levit": kind("Levit", image_size=64, hidden_sizes=[16, 32, 48], num_attention_heads=[1, 2, 3], depths=[1, 1, 1],
                   key_dim=[8, 8, 8], inputs=LARGE),

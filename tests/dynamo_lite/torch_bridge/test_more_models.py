@@ -34,14 +34,15 @@ REFUSED: Final[dict[str, type[Exception]]] = {
     "switch": DATA,  # loops over the experts that some token chose
     "nllb_moe": DATA,  # the same
     "fsmt": DATA,  # whether some token is padding decides on whether there is a mask
-    "longformer": DATA,  # sizes computed by tensor arithmetic, and whether some token attends globally
+    "longformer": DATA,  # whether some token attends globally
     "led": DATA,  # the same layers
     "vilt": DATA,  # resizes position embeddings to each image's own size
     "encodec": DATA,  # paddings computed from buffers that hold kernel sizes
     # Forward writes to parameters.
     "rwkv": STATE,  # divides weights at the first call in evaluation, once; PyTorch exports it, dividing at each call
+    # Forward leaves what it computed from inputs in attributes. PyTorch exports it with static shapes, and drops that.
+    "recurrent_gemma": STATE,  # the recurrence's last state, which the next call overwrites
     # A dynamic size that Python loops over is static: M14. With a static one these export.
-    "recurrent_gemma": SIZE,  # one step of the recurrence a position
     "canine": SIZE,  # one chunk of local attention a position
     "jamba": SIZE,  # one step of the recurrence a position
     "xlstm": SIZE,  # one step a chunk
