@@ -201,6 +201,10 @@ def _by_argument(call: BoundCall, given: Any) -> Mapping[str, Any]:
     )
 
 
+def _name_of(key: Any) -> Any:
+    return key.key if isinstance(key, MappingKey) else getattr(key, "name", key)
+
+
 class _Spread:
     """Looks up the specification of one leaf."""
 
@@ -227,6 +231,7 @@ class _Spread:
         raise self._misfit(text, f"{spec!r} was given for a value of class {type(leaf).__name__}")
 
     def _step(self, spec: Any, key: Any, text: str, path: KeyPath, depth: int) -> Any:
+        self._check_entries(spec, text, self._siblings(path, depth))
         if isinstance(key, MappingKey) and isinstance(spec, Mapping):
             return spec.get(key.key)
         if isinstance(key, GetAttrKey):
@@ -243,14 +248,32 @@ class _Spread:
                 return spec[index]
         raise self._misfit(text, f"nothing at {key} in {spec!r}")
 
-    def _field_index(self, path: KeyPath, depth: int) -> int:
-        """The position among its siblings of the step ``depth`` below an argument."""
+    def _check_entries(self, spec: Any, text: str, siblings: Sequence[Any]) -> None:
+        """A specification says nothing about what the input does not hold. Raises ``spec-does-not-fit``."""
+        if isinstance(spec, Mapping):
+            names = [_name_of(key) for key in siblings]
+            strange = next((name for name, inner in spec.items() if inner and name not in names), None)
+            if strange is not None:
+                raise self._misfit(text, f"{strange!r} is not among {', '.join(map(repr, names))}")
+        elif isinstance(spec, Sequence) and not isinstance(spec, str):
+            count = max(
+                (key.idx + 1 for key in siblings if isinstance(key, SequenceKey)), default=len(siblings)
+            )
+            if any(spec[count:]):
+                raise self._misfit(text, f"{len(spec)} entries are given for {count}")
+
+    def _siblings(self, path: KeyPath, depth: int) -> list[Any]:
+        """The steps that lead to what a container holds, ``depth`` below an argument."""
         prefix = path[: depth + 2]
         pairs, _ = tree_flatten_with_path((self._call.args, self._call.kwargs))
-        siblings = dict.fromkeys(
+        found = dict.fromkeys(
             other[depth + 2] for other, _ in pairs if other[: depth + 2] == prefix and len(other) > depth + 2
         )
-        return list(siblings).index(path[depth + 2])
+        return list(found)
+
+    def _field_index(self, path: KeyPath, depth: int) -> int:
+        """The position among its siblings of the step ``depth`` below an argument."""
+        return self._siblings(path, depth).index(path[depth + 2])
 
     def _tensor(self, spec: Any, rank: int, text: str) -> tuple[Any, ...] | None:
         if spec is None:

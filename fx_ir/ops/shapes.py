@@ -38,12 +38,22 @@ def wrap_dims(dims: Sequence[int] | None, ndim: int) -> list[int]:
     return wrapped
 
 
+def _likely_one(size: Size) -> bool:
+    """Whether the size is 1 in the example."""
+    return not isinstance(size, int) and bool(size.hint == 1)
+
+
 def broadcast_size(a: Size, b: Size, dim: int) -> Size:
     """The common size of two broadcast dimensions. Equal sizes and a static 1 settle it without a question."""
     if a is b or (type(b) is int and b == 1):
         return a
     if type(a) is int and a == 1:
         return b
+    if _likely_one(a) is not _likely_one(b):  # then that they differ is no question of its own
+        if _likely_one(a) and a == 1:
+            return b
+        if _likely_one(b) and b == 1:
+            return a
     if a == b:
         return a if type(a) is int else b
     if type(a) is not int and a == 1:

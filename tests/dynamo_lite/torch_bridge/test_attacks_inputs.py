@@ -172,3 +172,34 @@ def test_what_was_stretched_is_refused(strict: bool) -> None:
     ):
         with pytest.raises(dl.UnsupportedError, match="write-through-expand"):
             dl.export(module(forward), (x(),), strict=strict)
+
+
+NESTED: Final = ({"a": [x(), {"z": x()}]},)
+MISFITS: Final[dict[str, tuple[Any, str]]] = {
+    "a key too many": ({"b": None, "a": None, "c": {0: dl.Dim("n")}}, "'c' is not among 'a'"),
+    "another key": ({"b": [{0: dl.Dim("n")}]}, "'b' is not among 'a'"),
+    "deeper": ({"a": [None, {"y": {0: dl.Dim("n")}}]}, "'y' is not among 'z'"),
+    "an entry too many": ({"a": [None, None, {0: dl.Dim("n")}]}, "3 entries are given for 2"),
+}
+
+
+@both_modes
+@pytest.mark.parametrize("name", MISFITS)
+def test_a_specification_of_what_the_input_does_not_hold(name: str, strict: bool) -> None:
+    spec, problem = MISFITS[name]
+    model = module(lambda self, d: d["a"][0] + d["a"][1]["z"])
+    with pytest.raises(dl.InputError, match=problem):
+        dl.export(model, NESTED, dynamic_shapes={"d": spec}, strict=strict)
+    program = dl.export(
+        model, NESTED, dynamic_shapes={"d": {"a": [None, None, None], "e": []}}, strict=strict
+    )
+    assert not program.range_constraints
+
+
+@both_modes
+def test_an_example_of_size_one_asks_for_no_more_than_that(strict: bool) -> None:
+    names = {"x": {0: dl.Dim("one", min=1, max=1)}, "y": {0: dl.Dim("many")}}
+    program = dl.export(module(lambda self, x, y: x + y), (x()[:1], x()), dynamic_shapes=names, strict=strict)
+    for count in (0, 1, 2, 5):
+        given = torch.arange(4.0 * count).reshape(count, 4)
+        assert torch.equal(program.module()(x()[:1], given), x()[:1] + given)
