@@ -103,3 +103,26 @@ def test_strict_policy_page_is_current() -> None:
     from dynamo_lite.strict.policy.page import page
 
     assert page() == (ROOT / "docs" / "strict-policy.md").read_text(encoding="utf-8")
+
+
+# Where a function is marked to run natively while tracing: tests of exactly that, and nowhere else.
+WAYS_OUT = {"allow_call", "assume_constant", "assume_constant_result"}
+ON_WAYS_OUT = {
+    "tests/cases/test_effects.py",  # an interrupt inside such a call
+    "tests/dynamo_lite/strict/test_escape.py",  # the class of native code that they are
+    "tests/dynamo_lite/torch_bridge/test_ecosystem.py",  # PyTorch's mark
+    "tests/dynamo_lite/torch_bridge/test_kinds.py",  # PyTorch's mark
+}
+
+
+def test_only_their_own_tests_lean_on_the_ways_out() -> None:
+    files = [file for folder in ("tests", "examples", "benchmarks") for file in (ROOT / folder).rglob("*.py")]
+    found = set()
+    for file in files:
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            name = getattr(node, "attr", getattr(node, "id", None))
+            if name in WAYS_OUT or (
+                isinstance(node, ast.ImportFrom) and WAYS_OUT & {each.name for each in node.names}
+            ):
+                found.add(str(file.relative_to(ROOT)))
+    assert found == ON_WAYS_OUT
