@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from fx_ir.dtypes import Category, DType, complex64, get_default_dtype
-from fx_ir.meta import Size, Sizes, TensorMeta
+from fx_ir.meta import Size, Sizes, TensorMeta, contiguous_strides
 from fx_ir.ops.arrays import Array, as_array, to
 from fx_ir.ops.matmul import check_same_dtype, fake_bmm, matmul
 from fx_ir.ops.registry import Call, ViewRule, register
-from fx_ir.ops.shapes import broadcast_shapes, wrap_dim, wrap_dims
+from fx_ir.ops.shapes import broadcast_shapes, strides_along, wrap_dim, wrap_dims
 from fx_ir.ops.views import WHOLE_RULE, alias, fake_alias
 
 # --- complex numbers as views ----------------------------------------------------------------------------------------
@@ -105,61 +105,102 @@ def _to_complex(dtype: DType) -> DType:
     return complex64 if dtype.category < Category.FLOAT else dtype.to_complex()
 
 
-def _fake_fft(self: TensorMeta, n: Size | None = None, dim: int = -1, norm: str | None = None) -> TensorMeta:
-    return _fake_fftn(self, None if n is None else [n], [dim], norm)
-
-
-def _fake_fftn(
-    self: TensorMeta,
-    s: Sequence[Size] | None = None,
-    dim: Sequence[int] | None = None,
-    norm: str | None = None,
-) -> TensorMeta:
-    dims = _fft_dims(self.ndim, s, dim)
-    shape = list(self.shape)
-    for axis, size in zip(dims, s or [self.shape[axis] for axis in dims], strict=True):
-        shape[axis] = size
-    return TensorMeta(tuple(shape), _to_complex(self.dtype), self.device)
+def _to_real(dtype: DType) -> DType:
+    return dtype.to_real() if dtype.category >= Category.FLOAT else get_default_dtype()
 
 
 def _fft_dims(ndim: int, s: Sequence[Any] | None, dim: Sequence[int] | None) -> list[int]:
     if dim is not None:
-        return wrap_dims(dim, ndim)
+        return wrap_dims([dim] if isinstance(dim, int) else dim, ndim)
     return list(range(ndim)) if s is None else list(range(ndim - len(s), ndim))
 
 
-def _fake_rfft(self: TensorMeta, n: Size | None = None, dim: int = -1, norm: str | None = None) -> TensorMeta:
-    axis = wrap_dim(dim, self.ndim)
-    size = (self.shape[axis] if n is None else n) // 2 + 1
-    return TensorMeta(
-        (*self.shape[:axis], size, *self.shape[axis + 1 :]), _to_complex(self.dtype), self.device
+def _memory_order(strides: Sequence[Any], dims: Sequence[int], last: bool) -> list[int]:
+    """Outermost first: what is not transformed and then what is, each as it lies in memory; ``last``: the last of ``dims`` is innermost."""
+    kept = [dim for dim in range(len(strides)) if dim not in dims]
+    inner = list(dims[-1:]) if last else []
+    moved = [dim for dim in dims if dim not in inner]
+    return [*_outermost_first(strides, kept), *_outermost_first(strides, moved), *inner]
+
+
+def _outermost_first(strides: Sequence[Any], dims: Sequence[int]) -> list[int]:
+    """The dimensions by their strides; sorted by comparisons alone, since strides may be symbolic."""
+    found: list[int] = []
+    for dim in dims:
+        place = len(found)
+        while place and strides[found[place - 1]] < strides[dim]:
+            place -= 1
+        found.insert(place, dim)
+    return found
+
+
+def _fake_transform(kind: str) -> Callable[..., TensorMeta]:
+    """``c2c``, ``r2c`` (half of the last dimension is left out) or ``c2r`` (it is put back)."""
+
+    def fake(
+        self: TensorMeta,
+        s: Sequence[Size] | None = None,
+        dim: Sequence[int] | None = None,
+        norm: str | None = None,
+    ) -> TensorMeta:
+        dims = _fft_dims(self.ndim, s, dim)
+        shape = list(self.shape)
+        for axis, size in zip(dims, s or [shape[axis] for axis in dims], strict=True):
+            shape[axis] = shape[axis] if type(size) is int and size == -1 else size
+        given = tuple(shape)
+        if kind == "r2c":
+            shape[dims[-1]] = shape[dims[-1]] // 2 + 1
+        elif kind == "c2r" and s is None:
+            shape[dims[-1]] = 2 * (shape[dims[-1]] - 1)
+
+        def strides() -> Sizes:
+            # Padding makes a new tensor, cutting looks at part of the old one.
+            padded = any(new > old for new, old in zip(given, self.shape, strict=True)) if s else False
+            held = contiguous_strides(given) if padded else self.strides
+            order = _memory_order(held, dims, kind != "c2c")
+            return strides_along(tuple(shape), order[::-1])
+
+        inner = sorted(dims) == list(range(self.ndim - len(dims), self.ndim)) and dims[-1:] == [self.ndim - 1]
+        plain = self.is_plain and inner and (kind == "c2c" or dims == sorted(dims))
+        dtype = _to_real(self.dtype) if kind == "c2r" else _to_complex(self.dtype)
+        return TensorMeta(tuple(shape), dtype, self.device, None if plain else strides)
+
+    return fake
+
+
+def _fake_one(kind: str) -> Callable[..., TensorMeta]:
+    many = _fake_transform(kind)
+
+    def fake(self: TensorMeta, n: Size | None = None, dim: int = -1, norm: str | None = None) -> TensorMeta:
+        return many(self, None if n is None else [n], [dim], norm)
+
+    return fake
+
+
+def _exact(result: Any, input: Array, dims: Sequence[int], kind: str) -> Array:
+    """A transform in the precision of its input, laid out as PyTorch lays it out."""
+    double = input.dtype in (np.float64, np.complex128)
+    real, paired = (np.float64, np.complex128) if double else (np.float32, np.complex64)
+    order = _memory_order(input.strides, dims, kind != "c2c")
+    placed = np.ascontiguousarray(np.transpose(result, order)).astype(
+        real if kind == "c2r" else paired, copy=False
+    )
+    return as_array(np.transpose(placed, np.argsort(order)))
+
+
+def _of_fft(transform: Any, kind: str) -> Callable[..., Array]:
+    return lambda self, n=None, dim=-1, norm=None: _exact(
+        transform(self, n, dim, norm), self, wrap_dims([dim], self.ndim), kind
     )
 
 
-def _fake_irfft(
-    self: TensorMeta, n: Size | None = None, dim: int = -1, norm: str | None = None
-) -> TensorMeta:
-    axis = wrap_dim(dim, self.ndim)
-    size = 2 * (self.shape[axis] - 1) if n is None else n
-    dtype = self.dtype.to_real() if self.dtype.category >= Category.FLOAT else get_default_dtype()
-    return TensorMeta((*self.shape[:axis], size, *self.shape[axis + 1 :]), dtype, self.device)
-
-
-def _exact(result: Any, input: Array, real: bool = False) -> Array:
-    double = input.dtype in (np.float64, np.complex128)
-    target = (np.float64 if double else np.float32) if real else (np.complex128 if double else np.complex64)
-    return np.ascontiguousarray(result).astype(target, copy=False)
-
-
-def _of_fft(transform: Any, real: bool = False) -> Callable[..., Array]:
-    return lambda self, n=None, dim=-1, norm=None: _exact(transform(self, n, dim, norm), self, real)
-
-
-def _of_fftn(transform: Any) -> Callable[..., Array]:
+def _of_fftn(transform: Any, kind: str) -> Callable[..., Array]:
     def kernel(
         self: Array, s: Sequence[int] | None = None, dim: Sequence[int] | None = None, norm: str | None = None
     ) -> Array:
-        return _exact(transform(self, s, _fft_dims(self.ndim, s, dim), norm), self)
+        dims = _fft_dims(self.ndim, s, dim)
+        sizes = None if s is None else [self.shape[d] if n == -1 else n for n, d in zip(s, dims, strict=True)]
+        return _exact(transform(self, sizes, dims, norm), self, dims, kind)
 
     return kernel
 
@@ -174,8 +215,6 @@ def _fake_square(A: TensorMeta, **_: Any) -> TensorMeta:
 
 
 def _column_major(shape: Sizes, order: Sequence[int]) -> Sizes:
-    from fx_ir.ops.shapes import strides_along
-
     return strides_along(shape, list(order)[::-1])
 
 
@@ -303,18 +342,23 @@ def _declare_complex() -> None:
     )
 
 
-def _declare() -> None:
+def _declare_transforms() -> None:
     one = "(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor"
-    register(f"aten::fft_fft{one}", fake=_fake_fft, kernel=_of_fft(np.fft.fft))
-    register(f"aten::fft_ifft{one}", fake=_fake_fft, kernel=_of_fft(np.fft.ifft))
-    register(f"aten::fft_rfft{one}", fake=_fake_rfft, kernel=_of_fft(np.fft.rfft))
-    register(f"aten::fft_irfft{one}", fake=_fake_irfft, kernel=_of_fft(np.fft.irfft, True))
-    many = "(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor"
-    register(f"aten::fft_fftn{many}", fake=_fake_fftn, kernel=_of_fftn(np.fft.fftn))
-    register(f"aten::fft_ifftn{many}", fake=_fake_fftn, kernel=_of_fftn(np.fft.ifftn))
     two = "(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> Tensor"
-    register(f"aten::fft_fft2{two}", fake=_fake_fftn, kernel=_of_fftn(np.fft.fftn))
-    register(f"aten::fft_ifft2{two}", fake=_fake_fftn, kernel=_of_fftn(np.fft.ifftn))
+    many = "(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor"
+    for name, kind in (("fft", "c2c"), ("ifft", "c2c"), ("rfft", "r2c"), ("irfft", "c2r")):
+        single, several = getattr(np.fft, name), getattr(np.fft, f"{name}n")
+        register(f"aten::fft_{name}{one}", fake=_fake_one(kind), kernel=_of_fft(single, kind))
+        for suffix, schema in (("n", many), ("2", two)):
+            register(
+                f"aten::fft_{name}{suffix}{schema}",
+                fake=_fake_transform(kind),
+                kernel=_of_fftn(several, kind),
+            )
+
+
+def _declare() -> None:
+    _declare_transforms()
     register("aten::linalg_inv(Tensor A) -> Tensor", fake=_fake_square, kernel=_inv)
     register("aten::linalg_det(Tensor A) -> Tensor", fake=_fake_det, kernel=_det)
     register(

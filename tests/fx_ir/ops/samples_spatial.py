@@ -192,6 +192,17 @@ def spectral() -> list[Sample]:
         sample("fft_irfft", T((3, 5), "complex64"), _compare="values"),
         sample("fft_irfft", T((3, 5), "complex64"), 7, _compare="values"),
     ]
+    for name in ("fft_rfftn", "fft_rfft2"):
+        found += [
+            sample(name, F(2, 3, 8), _compare="values"),
+            sample(name, F(2, 3, 8), None, [-1, 0], "ortho", _compare="values"),
+            sample(name, F(2, 3, 8), [4, -1], [1, 2], _compare="values"),
+        ]
+    for name in ("fft_irfftn", "fft_irfft2"):
+        found += [
+            sample(name, T((2, 3, 5), "complex64"), None, [1, 2], _compare="values"),
+            sample(name, T((2, 3, 5), "complex64"), [4, 7], [0, 2], _compare="values"),
+        ]
     for name in ("fft_fftn", "fft_ifftn", "fft_fft2", "fft_ifft2"):
         found += [
             sample(name, F(2, 3, 8), _compare="values"),
