@@ -132,7 +132,7 @@ CASES: Final[dict[str, Callable[[Any, Any], Any]]] = {
     "slice by size": lambda x, n: ITEM[n:], "item of a list": lambda x, n: Row([1, 2, 3, 4])[n],
     "missing size": lambda x, n: Missing()[n], "set by size": lambda x, n: _set(1, n),
     "set a tensor": lambda x, n: _set(x, 1), "delete by size": lambda x, n: _delete(n),
-    "size == object": lambda x, n: n == ITEM, "object == tensor": lambda x, n: ITEM == x,
+    "size == object": lambda x, n: n == ITEM, "object == tensor": lambda x, n: ITEM == x,  # noqa: SIM300
     "tensor == object": lambda x, n: x == ITEM, "size > object": lambda x, n: n > ITEM,
     "tensor > object": lambda x, n: x > ITEM, "size + object": lambda x, n: n + ITEM,
     "tensor + object": lambda x, n: x + ITEM, "object += size": lambda x, n: _in_place(n),
@@ -144,7 +144,8 @@ CASES: Final[dict[str, Callable[[Any, Any], Any]]] = {
     "key of both": lambda x, n: {(n, ITEM): 4}[n, ITEM], "key of a tensor": lambda x, n: {(x, ITEM): 4}[x, ITEM],
     "pow": lambda x, n: pow(n, ITEM), "deque": lambda x, n: n in deque([ITEM]),
     "index": lambda x, n: [n, 2].index(ITEM), "count": lambda x, n: [n].count(ITEM),
-    "equal lists": lambda x, n: [ITEM] == [n], "equal dicts": lambda x, n: {1: n} == {1: ITEM},
+    "equal lists": lambda x, n: [ITEM] == [n],  # noqa: SIM300
+    "equal dicts": lambda x, n: {1: n} == {1: ITEM},
 }  # fmt: skip
 # C asks these slots itself, and gives them the size: refused by name
 REFUSED: Final = frozenset({"pow", "deque", "index", "count", "equal lists", "equal dicts"})
