@@ -14,7 +14,7 @@ from dynamo_lite.strict.machine.current import exchange, peek
 from dynamo_lite.strict.machine.frame import NULL, Frame, Machine
 from dynamo_lite.strict.machine.host import HOST
 from dynamo_lite.strict.machine.policy import Policy
-from dynamo_lite.strict.machine.run import execute, get_traceback, set_traceback, user_traceback
+from dynamo_lite.strict.machine.run import execute, get_traceback, host_limit, set_traceback, user_traceback
 from dynamo_lite.strict.machine.slots import classes_changed
 from dynamo_lite.strict.outcomes import Outcome, outcome
 from solver.errors import Location
@@ -30,7 +30,7 @@ def run_traced(policy: Policy, fn: Callable[..., Any], args: tuple[Any, ...], kw
     limit = sys.getrecursionlimit()
     machine.limit = limit
     classes_changed()
-    sys.setrecursionlimit(limit * 8)
+    sys.setrecursionlimit(host_limit(limit))
     try:
         return execute(machine, fn, args, kwargs or None)
     except BaseException as problem:

@@ -119,7 +119,7 @@ def object_str(frame: Frame, obj: Any, /) -> Routine:
 @replaces(builtins.ascii, needed=_special_or("__repr__"))
 def ascii_(frame: Frame, obj: Any, /) -> Routine:
     text = yield call(repr, obj)
-    return text.encode("ascii", "backslashreplace").decode("ascii")
+    return text if str.isascii(text) else str.encode(text, "ascii", "backslashreplace").decode("ascii")
 
 
 def _format_needed(frame: Frame, obj: Any, spec: Any = "", /) -> bool:

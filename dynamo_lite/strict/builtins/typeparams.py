@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import typing
-from typing import Any
+from types import FunctionType
+from typing import Any, Final
 
 from dynamo_lite.strict.builtins.registry import replaces_directly
 from dynamo_lite.strict.machine.calls import Kwargs, Replacement, native
@@ -19,6 +20,23 @@ def _constructor(cls: Any) -> Replacement:
 
     return construct
 
+
+def _make(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    return cls(*args, **kwargs)
+
+
+def _alias(frame: Frame, args: tuple[Any, ...], kwargs: Kwargs) -> Frame | None:
+    """``TypeAliasType``, whose module cannot be set later: it is called by a function of that module."""
+    if frame.policy is not None:
+        return native(frame, _ALIAS, args, kwargs)
+    caller = FunctionType(_make.__code__, {"__name__": user_frame(frame).globals.get("__name__")})
+    frame.stack.append(caller(_ALIAS, args, kwargs or {}))
+    return None
+
+
+_ALIAS: Final[Any] = getattr(typing, "TypeAliasType", None)
+if _ALIAS is not None:
+    replaces_directly(_ALIAS)(_alias)
 
 for _name in ("TypeVar", "ParamSpec", "TypeVarTuple"):
     _cls = getattr(typing, _name)

@@ -208,6 +208,7 @@ def merge_mapping(frame: Frame, target: dict[Any, Any], value: Any, fn: Any) -> 
 
     C knows them by an AttributeError or a KeyError, wherever it comes from.
     """
+    as_it_is: KeyError | None = None
     try:
         yield from _merge(frame, target, value, True)
         return
@@ -216,7 +217,11 @@ def merge_mapping(frame: Frame, target: dict[Any, Any], value: Any, fn: Any) -> 
     except KeyError as error:
         if len(error.args) != 1 or not (KEY_ERROR_IS_GIVEN_TWICE or type(error) is _GivenTwice):
             raise
+        if not KEY_ERROR_IS_GIVEN_TWICE and frame.handled.current() is not None:
+            as_it_is = KeyError(error.args[0])
         problem = f"got multiple values for keyword argument '{error.args[0]}'"
+    if as_it_is is not None:
+        raise as_it_is
     raise TypeError(f"{(yield from describe(fn))} {problem}")
 
 

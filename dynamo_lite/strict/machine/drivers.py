@@ -49,8 +49,10 @@ def resume(frame: GeneratorFrame, value: Any) -> Any:
 
 def resume_throw(frame: GeneratorFrame, error: BaseException) -> Any:
     """Throws into the frame and runs it to its next yield, its return or an exception."""
-    if frame.policy is not None and isinstance(error, GeneratorExit) and current_machine().policy is None:
-        # the trace that it belongs to is over and undone: what it would clean up is no more
+    if isinstance(error, GeneratorExit) and (
+        not frame.started or (frame.policy is not None and current_machine().policy is None)
+    ):
+        # it has not begun; or the trace that it belongs to is over and undone: what it would clean up is no more
         frame.deliver = None
         end(frame)
         raise error

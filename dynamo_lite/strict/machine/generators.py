@@ -18,6 +18,9 @@ from dynamo_lite.strict.machine.slots import TypeSet
 
 
 def attach(frame: GeneratorFrame, below: Frame) -> None:
+    depth = below.depth + 1
+    if depth > below.machine.limit:
+        raise RecursionError("maximum recursion depth exceeded")
     frame.back = below
     frame.machine = below.machine
     frame.policy = below.policy
@@ -25,11 +28,7 @@ def attach(frame: GeneratorFrame, below: Frame) -> None:
     frame.deliver = None
     frame.running = True
     frame.started = True
-    depth = below.depth + 1
     frame.depth = depth
-    if depth > frame.machine.limit:
-        frame.running = False
-        raise RecursionError("maximum recursion depth exceeded")
 
 
 def throw_into(frame: GeneratorFrame, error: BaseException) -> Frame:

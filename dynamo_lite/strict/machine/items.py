@@ -9,7 +9,7 @@ from typing import Any, Final
 from dynamo_lite.strict.machine.frame import Frame
 from dynamo_lite.strict.machine.operators import answers, compare_protocol, compares_in_python
 from dynamo_lite.strict.machine.routine import Routine, call, start
-from dynamo_lite.strict.machine.slots import MISSING, lookup, slot
+from dynamo_lite.strict.machine.slots import MISSING, lookup, slot, type_name
 from dynamo_lite.strict.machine.special import bound_call
 from dynamo_lite.strict.machine.stores import dropped
 from dynamo_lite.strict.machine.truth import index, truth
@@ -113,6 +113,8 @@ def _class_item(frame: Frame, cls: Any, key: Any) -> Frame | None:
 
 def _class_getitem(frame: Frame, cls: Any, key: Any) -> Routine:
     method = yield call(getattr, cls, "__class_getitem__")
+    if method is None:
+        raise TypeError(f"type '{type_name(cls)}' is not subscriptable")
     return (yield call(method, key))
 
 

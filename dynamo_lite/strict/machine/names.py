@@ -114,6 +114,8 @@ def pop_below(frame: Frame, stack: list[Any], arg: None) -> None:
 
 def _global(frame: Frame, name: str) -> Any:
     value = frame.globals.get(name, NULL)
+    if value is NULL and type(frame.globals) is not dict:
+        value = _item_or_null(frame.globals, name)  # __missing__
     if value is NULL:
         names = builtins_of(frame)
         value = names.get(name, NULL) if type(names) is dict else _item_or_null(names, name)

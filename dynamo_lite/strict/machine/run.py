@@ -49,8 +49,15 @@ def run(frame: Frame) -> Any:
 
 
 def host_limit(limit: int) -> int:
-    """The host's own limit while the machine runs: a level of recursion through C takes several host frames."""
-    return limit * 8
+    """The host's own limit while the machine runs: a level of recursion through C takes several host frames.
+
+    CPython 3.11 bounds the C stack by this alone: a program that raises the limit gets no more of it than it would have had there.
+    """
+    return min(limit * 8, max(limit, _DEEP_ENOUGH))
+
+
+# of what runs in C, this many levels fit in a stack of eight megabytes
+_DEEP_ENOUGH: Final = 10_000
 
 
 def execute(machine: Machine, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None) -> Any:
@@ -121,8 +128,10 @@ def unwind(frame: Frame, error: BaseException, again: bool = False, at: int | No
     if tb is not None and not (again and not tb.tb_frame.f_code.co_filename.startswith(MACHINE_FILES)):
         tb = user_traceback(tb)
     refused = frame.policy is not None and isinstance(error, frame.policy.uncatchable)
+    machine = frame.machine
     current: Frame | None = frame
     while current is not None:
+        machine.frame = current  # what is dropped here may be closed, which runs on top of it
         code = current.code
         if code is None:
             set_traceback(error, tb)
@@ -139,7 +148,7 @@ def unwind(frame: Frame, error: BaseException, again: bool = False, at: int | No
                 if problem is not error:  # raised in its stead by what the routine does for C
                     attach_context(problem, current)
                 error = problem
-                tb = user_traceback(get_traceback(error))
+                tb = user_traceback(get_traceback(error), tb)
             else:
                 assert following is not None
                 return following
@@ -205,25 +214,24 @@ _LAZY_LINE: Final = -1
 LEAVE: Final[list[Any]] = []
 
 
-def user_traceback(tb: TracebackType | None) -> TracebackType | None:
-    """The traceback without the machine's own frames."""
+def user_traceback(tb: TracebackType | None, clean: TracebackType | None = None) -> TracebackType | None:
+    """The traceback without the machine's own frames. From ``clean`` on it has none."""
     while tb is not None and tb.tb_frame.f_code.co_filename.startswith(MACHINE_FILES):
         tb = tb.tb_next
     link = tb
     kept = []
-    clean = True
-    while link is not None:
+    found = False
+    while link is not None and link is not clean:
         if link.tb_frame.f_code.co_filename.startswith(MACHINE_FILES):
-            clean = False
+            found = True
         else:
             kept.append(link)
         link = link.tb_next
-    if clean:
+    if not found:
         return tb
-    rebuilt = None
     for entry in reversed(kept):
-        rebuilt = TracebackType(rebuilt, entry.tb_frame, entry.tb_lasti, entry.tb_lineno)
-    return rebuilt
+        link = TracebackType(link, entry.tb_frame, entry.tb_lasti, entry.tb_lineno)
+    return link
 
 
 def _ahead() -> int:

@@ -7,10 +7,11 @@ Otherwise it is interpreted. What was found is cached by type until some class c
 from __future__ import annotations
 
 import _thread
+import gc
 import types
 import weakref
-from typing import Any, Final
 from collections.abc import Iterable
+from typing import Any, Final
 
 from dynamo_lite.strict.machine.code import code_for
 from dynamo_lite.strict.machine.frame import Frame
@@ -35,6 +36,8 @@ def inherits(cls: type, base: type) -> bool:
 
 name_of: Final = type.__dict__["__name__"].__get__
 _flags: Final = type.__dict__["__flags__"].__get__
+
+
 class TypeSet(frozenset[type]):
     """Types that are told by identity: a metaclass may define ``__hash__`` and ``__eq__``. ``ids`` is for those who ask often."""
 
@@ -115,6 +118,15 @@ def info_of(cls: type) -> TypeInfo:
 def classes_changed() -> None:
     """Drops all that is cached: a class was changed, or may have been."""
     INFOS.clear()
+
+
+def _collecting(phase: str, info: dict[str, int]) -> None:
+    """Before a full collection the cache lets go of what it holds of classes, which may lead back to them."""
+    if phase == "start" and info["generation"] == 2:
+        INFOS.clear()
+
+
+gc.callbacks.append(_collecting)
 
 
 def lookup(cls: type, name: str) -> Any:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import operator
-from typing import Any
+import warnings
+from typing import Any, Final
 
 from dynamo_lite.strict.machine.frame import Frame
 from dynamo_lite.strict.machine.routine import Routine, call, start
@@ -71,9 +72,17 @@ def index(frame: Frame, value: Any) -> Routine:
     result = yield from bound_call(frame, lookup(type(value), "__index__"), value, ())
     if type(result) is int:
         return result
-    if issubclass(type(result), int):
-        return operator.index(result)
-    raise TypeError(f"__index__ returned non-int (type {type_name(type(result))})")
+    text = f"__index__ returned non-int (type {type_name(type(result))})"
+    if not issubclass(type(result), int):
+        raise TypeError(text)
+    yield call(warnings.warn, f"{text}.  {_SUBCLASS_OF_INT}", DeprecationWarning)
+    return operator.index(result)
+
+
+_SUBCLASS_OF_INT: Final = (
+    "The ability to return an instance of a strict subclass of int is deprecated, "
+    "and may be removed in a future version of Python."
+)
 
 
 def _truth_first(frame: Frame, value: Any) -> Frame | None:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from tests.dynamo_lite.strict.fuzz import traced
 from tests.dynamo_lite.strict.fuzz.__main__ import NEVER, opcodes, shorten
-from tests.dynamo_lite.strict.fuzz.compare import FILE, check, difference
+from tests.dynamo_lite.strict.fuzz.compare import check, compiled, difference
 from tests.dynamo_lite.strict.fuzz.found import PROGRAMS
 from tests.dynamo_lite.strict.fuzz.writer import write_program
 
@@ -57,7 +57,7 @@ def test_programs_hold_every_opcode() -> None:
     """The grammar reaches all that this CPython's compiler emits in functions."""
     seen: Counter[str] = Counter()
     for seed in range(400):
-        opcodes(compile(write_program(Random(seed)), FILE, "exec", dont_inherit=True), seen)
+        opcodes(compiled(write_program(Random(seed))), seen)
     assert set(dis.opmap) - set(seen) <= NEVER
     assert not NEVER & set(seen)
 

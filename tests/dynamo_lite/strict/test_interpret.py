@@ -184,6 +184,19 @@ def test_endless_recursion_ends_as_in_cpython() -> None:
             assert native - 10 < interpreted <= native, (kind, native, interpreted)
 
 
+def test_a_raised_limit_does_not_end_the_process() -> None:
+    """What goes through C gets no more of the C stack than CPython would give it."""
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-m", recursion.__name__, "4000"],
+        cwd=_ROOT,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert set(json.loads(done.stdout)) == set(recursion.THROUGH_C)
+
+
 @pytest.mark.parametrize("kind", sorted(recursion.WITHOUT_C))
 def test_endless_recursion_while_tracing(kind: str) -> None:
     program = recursion.KINDS[kind]([0])
@@ -197,6 +210,36 @@ def test_endless_recursion_while_tracing(kind: str) -> None:
         dl.export(module(forward), (numbers(2),), strict=True)
     assert isinstance(caught.value, RecursionError) or isinstance(caught.value.__cause__, RecursionError)
     assert sys.getrecursionlimit() == limit
+
+
+def test_generators_that_the_limit_keeps_from_running_are_closed_in_silence(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Those that never began, and those dropped while the exception leaves deep frames."""
+    reports: list[Any] = []
+    monkeypatch.setattr(sys, "unraisablehook", reports.append)
+
+    def wrapped(items: Iterator[int]) -> Iterator[int]:
+        try:
+            yield from (item for item in items)
+        finally:
+            sorted(())
+
+    def chain() -> list[int]:
+        items: Iterator[int] = iter([1])
+        for _ in range(2 * sys.getrecursionlimit()):
+            items = wrapped(items)
+        return list(items)
+
+    def nested() -> Any:
+        held = wrapped(iter([1]))
+        next(held)
+        return nested()
+
+    for fn in (chain, nested):
+        with pytest.raises(RecursionError):
+            interpret(fn)()
+    assert reports == []
 
 
 # --- interrupts

@@ -17,7 +17,7 @@ from random import Random
 from types import CodeType
 from typing import Final
 
-from tests.dynamo_lite.strict.fuzz.compare import FILE, difference
+from tests.dynamo_lite.strict.fuzz.compare import compiled, difference
 from tests.dynamo_lite.strict.fuzz.writer import write_program
 
 # what no function of a program can hold: the interactive prompt's, the module level's, and what compilers do not emit
@@ -89,7 +89,7 @@ def coverage(first: int, count: int) -> None:
     """Prints the opcodes of this CPython that no program holds."""
     seen: Counter[str] = Counter()
     for seed in range(first, first + count):
-        opcodes(compile(write_program(Random(seed)), FILE, "exec", dont_inherit=True), seen)
+        opcodes(compiled(write_program(Random(seed))), seen)
     rare = sorted((number, name) for name, number in seen.items() if number < 20)
     print("never:", *sorted(set(dis.opmap) - NEVER - set(seen)))
     print("rare:", *(f"{name}:{number}" for number, name in rare))

@@ -11,6 +11,7 @@ import traceback
 import warnings
 from collections.abc import Callable, Iterator
 from random import Random
+from types import CodeType
 from typing import Any, Final
 
 from dynamo_lite.strict.interpret import interpret
@@ -19,11 +20,21 @@ from tests.dynamo_lite.strict.fuzz.writer import write_program
 
 FILE: Final = "<program>"
 _TICKS: Final = 3000
-_ADDRESS: Final = re.compile(r"0x[0-9a-f]+")
+_ADDRESS: Final = re.compile(
+    r"0x[0-9a-f]+|[0-9a-f]+x0", re.IGNORECASE
+)  # backwards in a string that a program has turned round
 
 
 class Exhausted(BaseException):
     """A program has run for long enough."""
+
+
+def _shown(value: object) -> str:
+    """The value's repr, or what the program's own method raised instead."""
+    try:
+        return repr(value)
+    except Exception as problem:
+        return f"<{type(problem).__name__} in repr>"
 
 
 def _chain(error: BaseException | None, seen: int = 0) -> Any:
@@ -40,7 +51,7 @@ def _chain(error: BaseException | None, seen: int = 0) -> Any:
     parts = error.exceptions if isinstance(error, BaseExceptionGroup) else ()
     return (
         type(error).__name__,
-        repr(error.args),
+        _shown(error.args),
         getattr(error, "__notes__", None),
         error.__suppress_context__,
         places,
@@ -59,6 +70,13 @@ def _ticker() -> Callable[[], bool]:
         return True
 
     return tick
+
+
+def compiled(source: str) -> CodeType:
+    """The code of a program; CPython's doubts about it (``1()``) are not shown."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return compile(source, FILE, "exec", dont_inherit=True)
 
 
 def load(source: str, made: list[Any]) -> dict[str, Any]:
@@ -80,9 +98,7 @@ def load(source: str, made: list[Any]) -> dict[str, Any]:
         "report": lambda error: print(_chain(error)),
         "tick": _ticker(),
     }
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        exec(compile(source, FILE, "exec", dont_inherit=True), namespace)
+    exec(compiled(source), namespace)
     return namespace
 
 
@@ -108,7 +124,7 @@ def observe(source: str, wrap: Callable[[Any], Any]) -> tuple[str, list[str]]:
         made: list[Any] = []
         namespace = load(source, made)
         try:
-            outcome = f"value {wrap(namespace['main'])()!r}"
+            outcome = f"value {_shown(wrap(namespace['main'])())}"
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # groups of them, too

@@ -209,6 +209,10 @@ def main():
         for fn in (lambda: take(**pairs), lambda: {**pairs}, lambda: take(a=1, **pairs), lambda: take(**pairs, **pairs)):
             try: print(fn())
             except Exception as error: report(error)
+            try: {}['handled']
+            except KeyError:
+                try: fn()
+                except Exception as error: report(error)
 """,
     # C's names of types and of callables in messages
     """
@@ -289,5 +293,36 @@ def main():
         for fn in (negated, tested, caught):
             try: fn(value)
             except (KeyError, TypeError) as error: report(error)
+""",
+    # a format specification that is no string; ascii() and __index__ of subclasses; a blocked __class_getitem__
+    """
+import warnings
+class Text(str): pass
+class Number(int): pass
+class Shown:
+    def __format__(self, spec): print('asked', spec)
+    def __repr__(self): return Text('plain')
+    def __index__(self): return Number(1)
+class Blocked(tuple):
+    __class_getitem__ = None
+def main():
+    for fn in (lambda: format(Shown(), 3), lambda: format(Shown(), None), lambda: Blocked[int]):
+        try: fn()
+        except TypeError as error: report(error)
+    print(type(ascii(Shown())), type(f'{Shown()!a}'))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter('always')
+        print([4, 5][Shown()], 'ab'[Shown():])
+        print([(each.category, str(each.message), each.lineno) for each in caught])
+""",
+    # globals that make what is missing
+    """
+class Made(dict):
+    def __missing__(self, name):
+        if name == 'unknown': raise KeyError(name)
+        return 'made ' + name
+def main():
+    print(eval('(lambda: [spam, len(spam)])()', Made()))
+    eval('(lambda: unknown)()', Made())
 """,
 )

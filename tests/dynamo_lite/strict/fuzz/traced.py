@@ -11,7 +11,7 @@ import dynamo_lite as dl
 import dynamo_lite.torchlite as torch
 from dynamo_lite.torchlite import nn
 from solver.errors import ExportError
-from tests.dynamo_lite.strict.fuzz.compare import FILE, Exhausted
+from tests.dynamo_lite.strict.fuzz.compare import Exhausted, compiled
 
 _TICKS: Final = 3000
 # how often each refusal was met, by its id
@@ -42,7 +42,7 @@ def _load(source: str) -> tuple[Callable[[], int], list[str], list[str]]:
     namespace: dict[str, Any] = {
         "__name__": "program", "kept": lambda fn: fn, "print": show, "report": report, "tick": tick,
     }  # fmt: skip
-    exec(compile(source, FILE, "exec", dont_inherit=True), namespace)
+    exec(compiled(source), namespace)
     main = namespace["main"]
 
     def number() -> int:

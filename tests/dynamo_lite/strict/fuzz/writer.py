@@ -5,10 +5,19 @@ from __future__ import annotations
 import re
 import sys
 from random import Random
-from typing import Final
+from typing import Final, NamedTuple
 
 from tests.dynamo_lite.strict.fuzz.definitions import BASES, DEFINITIONS, MEMBERS, PRELUDE
 from tests.dynamo_lite.strict.fuzz.expressions import EXPRESSIONS
+from tests.dynamo_lite.strict.fuzz.library import (
+    LIBRARY_COMPOUND,
+    LIBRARY_DEFINITIONS,
+    LIBRARY_EXPRESSIONS,
+    LIBRARY_MEMBERS,
+    LIBRARY_PRELUDE,
+    LIBRARY_SIMPLE,
+    META_MEMBERS,
+)
 from tests.dynamo_lite.strict.fuzz.statements import COMPOUND, GIVES, SIMPLE, Production
 
 NAMES: Final = ("a", "b", "s", "t", "p", "q", "d", "e", "o", "u")
@@ -24,23 +33,50 @@ _LEAVES: Final = {
 }  # fmt: skip
 
 
+class Grammar(NamedTuple):
+    """The productions to choose from."""
+
+    expressions: dict[str, tuple[str, ...]]
+    simple: tuple[Production, ...]
+    compound: tuple[Production, ...]
+    definitions: tuple[Production, ...]
+    members: tuple[str, ...]
+
+
+_CORE: Final = Grammar(EXPRESSIONS, SIMPLE, COMPOUND, DEFINITIONS, MEMBERS)
+_WIDE: Final = Grammar(
+    {
+        kind: EXPRESSIONS.get(kind, ()) + LIBRARY_EXPRESSIONS.get(kind, ())
+        for kind in EXPRESSIONS | LIBRARY_EXPRESSIONS
+    },
+    SIMPLE + LIBRARY_SIMPLE,
+    COMPOUND + LIBRARY_COMPOUND,
+    DEFINITIONS + LIBRARY_DEFINITIONS,
+    MEMBERS + LIBRARY_MEMBERS,
+)
+
+
 class Writer:
     """Writes one program; every choice comes from ``random``."""
 
     def __init__(self, random: Random) -> None:
         self.random = random
+        self.grammar = random.choice((_CORE, _WIDE))
         self.serial = 0
         self.budget = 0
         self.functions = 0
         self.globals: dict[str, int] = {}  # names that a function around declares global, and how deep it is
 
     def program(self) -> str:
-        lines = [PRELUDE.strip("\n"), "", "def main():"]
+        prelude = PRELUDE if self.grammar is _CORE else PRELUDE + LIBRARY_PRELUDE
+        lines = [prelude.strip("\n"), "", "def main():"]
         lines += [f"    {name} = {value}" for name, value in _START.items()]
-        for _ in range(self.random.randint(2, 6)):
+        # on any two values most statements raise: there are more of them, each by itself
+        blocks, most = ((2, 6), 1) if self.grammar is _CORE else ((8, 20), -1)
+        for _ in range(self.random.randint(*blocks)):
             self.budget = self.random.randint(4, 14)
             lines.append("    try:")
-            lines += self.block(frozenset({"main"}), 2, 1)
+            lines += self.block(frozenset({"main"}), 2, most)
             lines += ["    except Exception as error:", "        report(error)"]
             for name in self.random.sample(NAMES, 3):
                 lines.append(f"    {name} = {_START[name]}")
@@ -68,7 +104,7 @@ class Writer:
             kind = "any"  # of the wrong kind now and then
         if depth >= _DEEPEST and kind in _LEAVES:
             kind = self.random.choice(_LEAVES[kind])
-        text = self.fill(self.random.choice(EXPRESSIONS[kind]), depth + 1)
+        text = self.fill(self.random.choice(self.grammar.expressions[kind]), depth + 1)
         return f"({text})" if wanted not in ("digit", "int") and text.lstrip("-").isdigit() else text
 
     # --- statements
@@ -81,10 +117,11 @@ class Writer:
 
     def statement(self, around: frozenset[str], indent: int) -> list[str]:
         self.budget -= 1
-        table = SIMPLE
+        simple, compound, definitions = self.grammar.simple, self.grammar.compound, self.grammar.definitions
+        table = simple
         if self.budget > 0 and indent < 7:
             roll = self.random.random()
-            table = SIMPLE if roll < 0.45 else COMPOUND if roll < 0.75 or self.functions > 2 else DEFINITIONS
+            table = simple if roll < 0.45 else compound if roll < 0.75 or self.functions > 2 else definitions
         known = [each for each in table if self._fits(each, around)]
         chosen = self.random.choices(known, [each.weight for each in known])[0]
         return self.expand(chosen.text, around, indent)
@@ -108,8 +145,9 @@ class Writer:
                 self.functions -= defines
             elif body and body[1] == "scope":
                 lines += self.scope(around, inner)
-            elif body and body[1] == "members":
-                for member in self.random.sample(MEMBERS, self.random.randint(1, 5)):
+            elif body and body[1] in ("members", "metamembers"):
+                members = self.grammar.members if body[1] == "members" else META_MEMBERS
+                for member in self.random.sample(members, self.random.randint(1, 5)):
                     lines += self.expand(member, _within(around, "class"), inner)
             else:
                 lines.append("    " * inner + self.fill(stripped))
