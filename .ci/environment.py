@@ -17,7 +17,9 @@ def environment(name: str, extras: str, also: tuple[str, ...] = ()) -> Path:
     """The Python of the environment ``name``, with this project and ``extras`` in it; ``also`` is installed without dependencies."""
     folder = ROOT / name
     python = folder / ("Scripts" if os.name == "nt" else "bin") / "python"
-    wanted = hashlib.sha256((ROOT / "pyproject.toml").read_bytes() + repr((extras, also)).encode()).hexdigest()
+    wanted = hashlib.sha256(
+        (ROOT / "pyproject.toml").read_bytes() + repr((extras, also)).encode()
+    ).hexdigest()
     stamp = folder / "complete"
     if not stamp.exists() or stamp.read_text() != wanted:
         print(f"making {folder.name} ...", flush=True)
