@@ -24,6 +24,7 @@ from encoder import SHAPES, Config, SentenceEncoder
 
 import dynamo_lite.torchlite as torch
 from dynamo_lite.capture import Capture, library_for
+from dynamo_lite.decorator import _programs_of
 from dynamo_lite.live import LiveProgram
 from fx_ir.executor import compile_graph
 from fx_ir.program import ExportedProgram
@@ -111,10 +112,10 @@ def seconds(action: Callable[[], Any]) -> float:
 
 def call_checks() -> None:
     model, _ = model_of(6)
-    descriptor = SentenceEncoder.__dict__["forward"]
     ids, mask = inputs(2, 16)
     model(ids, mask)
-    live: LiveProgram = descriptor._kept(model)[-1]
+    (programs,) = _programs_of(model).values()
+    live: LiveProgram = programs[-1]
     live.prepare(model, (ids, mask), {})
     count = 2000
     start = time.perf_counter()

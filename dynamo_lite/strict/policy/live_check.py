@@ -127,6 +127,7 @@ class _Bound(_Writer):
         super().__init__(origins, module)
         self.live = live
         self.now: dict[int, Any] = {}
+        self.anew: dict[int, bool] = {}
 
     def object_of(self, origin: Origin) -> Any:
         """The object that the origin's path leads to now."""
@@ -143,25 +144,41 @@ class _Bound(_Writer):
         if name is None:
             held = self.object_of(origin)
             name = self.names[id(origin)] = f"k{len(self.names)}"
-            self.values[name] = held
             parent = origin.parent
+            if parent is not None and self.is_made_anew(origin):
+                self.lines.append(f"{name} = {self.step(self.owner(parent), origin.kind, origin.step)}")
+                return name
+            self.values[name] = held
             if parent is not None and not self.is_fixed(origin):
                 self.lines.append(
                     f"if {self.read(parent, origin.kind, origin.step)} is not {name}: return False"
                 )
         return name
 
+    def is_made_anew(self, origin: Origin) -> bool:
+        """Whether each read gives another object (``co_varnames`` of code, a property): what it holds is read at each check."""
+        if id(origin) not in self.anew:
+            parent = origin.parent
+            held = self.object_of(origin)
+            again = held if parent is None else _follow(self.object_of(parent), origin.kind, origin.step)
+            self.anew[id(origin)] = again is not held
+        return self.anew[id(origin)]
+
     def is_fixed(self, origin: Origin) -> bool:
         """What a tuple holds cannot change; the registries of a module are its own for good."""
         parent = origin.parent
         assert parent is not None
         registry = origin.kind == "attr" and origin.step in ("_modules", "_parameters", "_buffers")
-        return registry or (origin.kind == "item" and type(self.object_of(parent)) is tuple)
+        return registry or (origin.kind == "item" and self.is_kept_tuple(parent))
+
+    def is_kept_tuple(self, origin: Origin) -> bool:
+        """Whether an origin leads to one tuple, whose items are what they are."""
+        return type(self.object_of(origin)) is tuple and not self.is_made_anew(origin)
 
     def read(self, owner: Origin, kind: StepKind, step: Any) -> str:
         """The expression that reads from an owner, by its own dictionary where the value lies there."""
         name = self.owner(owner)
-        if kind == "attr":
+        if kind == "attr" and not self.is_made_anew(owner):
             try:
                 namespace = object.__getattribute__(self.object_of(owner), "__dict__")
             except AttributeError:
@@ -175,7 +192,8 @@ class _Bound(_Writer):
     def has(self, owner: Origin, name: str) -> str:
         """The expression that is true where an owner has an attribute; of a module, whose own way of looking is slow, by its parts."""
         found = self.owner(owner)
-        parts = vars(self.object_of(owner)) if hasattr(self.object_of(owner), "_parameters") else None
+        is_module = hasattr(self.object_of(owner), "_parameters") and not self.is_made_anew(owner)
+        parts = vars(self.object_of(owner)) if is_module else None
         if parts is None:
             return self.differs(Read(owner, "attr", name, None, "absence", None), found)
         held = (parts, *[parts.get(registry, {}) for registry in ("_parameters", "_buffers", "_modules")])
@@ -186,7 +204,7 @@ class _Bound(_Writer):
     def compile(self) -> Callable[[], bool]:
         for read in self.origins.reads():
             owner = self.owner(read.origin)
-            if type(self.object_of(read.origin)) is tuple:
+            if self.is_kept_tuple(read.origin):
                 continue
             if read.meaning == "keys" and read.origin.step == "_modules":  # each of them is looked up anyway
                 self.lines.append(f"if len({owner}) != {len(read.value)}: return False")

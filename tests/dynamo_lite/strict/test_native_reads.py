@@ -13,6 +13,7 @@ import pytest
 
 import dynamo_lite as dl
 import dynamo_lite.torchlite as torch
+from dynamo_lite.decorator import _programs_of
 from dynamo_lite.torchlite import nn
 
 
@@ -102,6 +103,24 @@ def test_what_an_iterator_of_c_calls_is_judged_as_any_call() -> None:
     with pytest.raises(dl.UnsupportedError) as caught:
         made(torch.ones(2))
     assert caught.value.id == "call-refused"
+
+
+def test_what_each_read_makes_anew_is_checked_without_binding_anew() -> None:
+    def held(a: Any, b: Any) -> None: ...
+
+    def other(a: Any, b: Any, c: Any) -> None: ...
+
+    made = model(held, lambda function: len(function.__code__.co_varnames) + 1)
+    assert made(torch.ones(2)).tolist() == [3.0, 3.0]
+    assert made(torch.ones(2)).tolist() == [3.0, 3.0]
+    (programs,) = _programs_of(made).values()
+    bound = programs[-1]._bound
+    assert bound is not None
+    assert made(torch.ones(2)).tolist() == [3.0, 3.0]
+    assert programs[-1]._bound is bound
+    held.__code__ = other.__code__
+    with pytest.raises(dl.GuardError):
+        made(torch.ones(2))
 
 
 # --- a module's own look-up, which is not interpreted
