@@ -206,11 +206,14 @@ def _get_chained(frame: Frame, obj: Any, name: str, attribute: Any) -> Frame | N
 
 def chained(frame: Frame, inner: Any, owner: Any) -> Routine:
     """What ``classmethod.__get__`` gives for a wrapped callable."""
-    if not _CHAINS:
-        return types.MethodType(inner, owner)
-    getter = lookup(type(inner), "__get__")
+    getter = lookup(type(inner), "__get__") if _CHAINS else MISSING
     if getter is MISSING:
-        return types.MethodType(inner, owner)
+        # C binds what cannot be called, too
+        return (
+            types.MethodType(inner, owner)
+            if callable(inner)
+            else _CLASSMETHOD_GET(classmethod(inner), None, owner)
+        )
     if getter is _PROPERTY_GET:
         return (yield call(inner.fget, owner))
     if slot(frame, type(inner), "__get__") is not None:

@@ -325,4 +325,14 @@ def main():
     print(eval('(lambda: [spam, len(spam)])()', Made()))
     eval('(lambda: unknown)()', Made())
 """,
+    # a classmethod around what cannot be called
+    """
+class Odd:
+    cached = classmethod(property(lambda cls: 'value'))
+    number = classmethod(3)
+def main():
+    for get in (lambda: Odd.cached, lambda: Odd().cached, lambda: Odd.number, lambda: Odd().number, lambda: Odd.number()):
+        try: print(get())
+        except TypeError as error: report(error)
+""",
 )
