@@ -11,6 +11,7 @@ from dynamo_lite.lowering.access import is_tensor, meta_of
 from dynamo_lite.lowering.errors import MISSING_OPERATOR, where
 from dynamo_lite.lowering.packets import apply, item
 from dynamo_lite.lowering.structure import broadcast_shapes
+from dynamo_lite.lowering.views import grids, rearranged
 from fx_ir.dtypes import int64
 
 
@@ -28,15 +29,20 @@ def broadcast_tensors(*tensors: Any) -> tuple[Any, ...]:
 
 def einsum(equation: str, *operands: Any) -> Any:
     """Sums of products in Einstein's notation."""
-    return apply("einsum", equation, list(_listed(operands)))
+    given = list(_listed(operands))
+    seen = rearranged(equation, given[0]) if len(given) == 1 else None
+    return apply("einsum", equation, given) if seen is None else seen
+
+
+def cartesian_prod(*tensors: Any) -> Any:
+    """All combinations of the elements of vectors; one vector is itself."""
+    given = list(_listed(tensors))
+    return given[0] if len(given) == 1 and meta_of(given[0]).ndim == 1 else apply("cartesian_prod", given)
 
 
 def meshgrid(*tensors: Any, indexing: str | None = None) -> Any:
     """Grids of coordinates, one for each tensor."""
-    given = list(_listed(tensors))
-    return tuple(
-        apply("meshgrid", given) if indexing is None else apply("meshgrid", given, indexing=indexing)
-    )
+    return grids(list(_listed(tensors)), "ij" if indexing is None else indexing)
 
 
 def tensordot(a: Any, b: Any, dims: Any = 2, out: Any = None) -> Any:
@@ -211,6 +217,6 @@ METHODS: dict[str, Callable[..., Any]] = {
 }  # fmt: skip
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     "broadcast_tensors": broadcast_tensors, "atleast_1d": atleast_1d, "atleast_2d": atleast_2d,
-    "atleast_3d": atleast_3d, "einsum": einsum, "meshgrid": meshgrid, "tensordot": tensordot,
+    "atleast_3d": atleast_3d, "einsum": einsum, "cartesian_prod": cartesian_prod, "meshgrid": meshgrid, "tensordot": tensordot,
 }  # fmt: skip
 NAMES = frozenset({*SHARED, *FUNCTIONS})

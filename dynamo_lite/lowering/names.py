@@ -53,7 +53,7 @@ INPLACE: Final = tuple(
 # ``torch.name(…)`` only.
 FUNCTIONS_ONLY: Final = tuple(
     """
-    cat cartesian_prod cdist celu complex concat concatenate column_stack conv1d conv2d conv3d conv_transpose1d
+    cat cdist celu complex concat concatenate column_stack conv1d conv2d conv3d conv_transpose1d
     conv_transpose2d cosine_similarity dropout dropout_ embedding embedding_bag einsum feature_dropout group_norm
     gru gru_cell hstack instance_norm layer_norm lstm lstm_cell meshgrid pairwise_distance pixel_shuffle
     pixel_unshuffle polar relu_ rms_norm rnn_tanh rnn_tanh_cell row_stack rsub searchsorted selu stack

@@ -18,5 +18,5 @@ DRAWS_INTO_A_PART: Final = declare(
     UnsupportedError,
     "{op} draws random numbers into a tensor whose memory is not contiguous",
     hint="draw into a tensor of its own, and copy_() that into the part",
-    about="PyTorch draws normal numbers by another method there, which a functional graph cannot repeat.",
+    about="PyTorch draws by another method, or in another order, there, which a functional graph cannot repeat.",
 )

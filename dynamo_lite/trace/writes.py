@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
 from dynamo_lite.fake import FakeTensor
@@ -40,7 +41,7 @@ class Writes:
         held = self._tracer.fake_of(target)
         viewed = held.viewed
         overlap.check(self._tracer, op, held, args[1:], kwargs)
-        if op.name == "normal_":
+        if functional.random:
             self._check_draws(op, held)
         result = self._tracer.call(functional, args, kwargs)
         if functional.view is not None and functional.maybe_view is None:
@@ -50,9 +51,11 @@ class Writes:
         return target
 
     def _check_draws(self, op: Operator, held: FakeTensor) -> None:
-        """Normal numbers are drawn otherwise into memory that is not contiguous. Raises ``draws-into-a-part``."""
+        """Numbers are drawn in the order of memory, normal ones otherwise where it has gaps. Raises ``draws-into-a-part``."""
         self._tracer.looked("layout")
-        if not is_contiguous(held.meta):
+        if is_contiguous(held.meta):
+            return
+        if op.name == "normal_" or any(a < b for a, b in pairwise(held.meta.strides)):
             raise DRAWS_INTO_A_PART(op=op.name, location=self._tracer.locate())
 
     def _become_view(self, op: Operator, fake: FakeTensor, view: FakeTensor, viewed: bool) -> None:

@@ -168,3 +168,40 @@ def test_the_flag_of_an_input_is_looked_at_where_it_is_set(strict: bool) -> None
     program = dl.export(module(lambda self, x: x.requires_grad_(False) * 2), (torch.ones(2),), strict=strict)
     with pytest.raises(dl.GuardError, match="input-requires-grad"):
         program.module()(torch.ones(2, requires_grad=True))
+
+
+VIEWS: Final[dict[str, Callable[[Any], Any]]] = {
+    "grids": lambda x: torch.meshgrid(x[0], x[:, 1], indexing="ij"),
+    "turned grids": lambda x: torch.meshgrid(x[0], x[1:, 1], x[2], indexing="xy"),
+    "one grid": lambda x: torch.meshgrid(x[0], indexing="xy"),
+    "the diagonal": lambda x: torch.einsum("ii->i", x),
+    "permuted": lambda x: torch.einsum("ij->ji", x),
+    "permuted by names": lambda x: torch.einsum("ba", x),
+    "diagonals": lambda x: torch.einsum("ijij->ji", x.view(2, 2, 2, 2)),
+    "with dots": lambda x: torch.einsum("a...b->b...a", x.view(2, 4, 2)),
+    "product of one": lambda x: torch.cartesian_prod(x[0]),
+}
+
+
+@both_modes
+@pytest.mark.parametrize("name", VIEWS)
+def test_functions_that_give_views(name: str, strict: bool) -> None:
+    def forward(self: Any, x: Any) -> Any:
+        seen = torch.utils._pytree.tree_leaves(VIEWS[name](x))
+        x.mul_(3)
+        return [each * 1 for each in seen]
+
+    model, start = module(forward), torch.arange(16.0).reshape(4, 4)
+    program = dl.export(model, (start.clone(),), strict=strict).module()
+    expected, given = model(start.clone()), program(start.clone())
+    assert_same(expected, given)
+    assert [each.stride() for each in expected] == [each.stride() for each in given]
+
+
+@pytest.mark.parametrize(
+    "equation", ["ii", "ij->i", "...", "ii->", "a...a->...", "...a->a...", "aB->Ba", "ab"]
+)
+def test_sums_over_one_operand(equation: str) -> None:
+    x = torch.arange(16.0).reshape(4, 4)
+    model = module(lambda self, x: torch.einsum(equation, x))
+    assert_same(model(x), dl.export(model, (x,), strict=True).module()(x))
