@@ -59,8 +59,12 @@ _PACKAGES: Final = tuple(
 
 
 def _is_ours(frame: FrameType) -> bool:
-    """Code of ours without a file; and stand-ins (traceback frames, argument checks), which hold no code of the user's."""
-    return watch.is_ours(frame) or (not frame.f_code.co_names and set(frame.f_code.co_consts) <= {None})
+    """Code of ours; and what holds no code of the user's: stand-ins (traceback frames, argument checks), and ``__new__`` as ``namedtuple`` writes it."""
+    code = frame.f_code
+    written = code.co_filename == "<string>" and str(frame.f_globals.get("__name__")).startswith(
+        "namedtuple_"
+    )
+    return watch.is_ours(frame) or written or (not code.co_names and set(code.co_consts) <= {None})
 
 
 def name_of(frame: FrameType) -> str:
@@ -69,10 +73,10 @@ def name_of(frame: FrameType) -> str:
 
 
 def _is_library(frame: FrameType) -> bool:
-    """Code of the standard library, of NumPy and PyTorch, and what ``namedtuple`` writes."""
+    """Code of the standard library, of NumPy and PyTorch."""
     file = frame.f_code.co_filename
     if file.startswith("<"):
-        return file.startswith("<frozen") or str(frame.f_globals.get("__name__")).startswith("namedtuple_")
+        return file.startswith("<frozen")
     return (
         any(part in file for part in _PACKAGES)
         or is_our_file(file)
