@@ -64,18 +64,21 @@ class Transaction:
         self._notes: list[Effect] = []
         self._held = False
         self._known: set[int] = set()
+        self._kept: list[Any] = []
 
     def __enter__(self) -> Transaction:
         # where objects are frozen already they stay so, and the slow way is taken: all identities are kept
         self._held = True
         if not collector.hold():
-            self._known = {id(each) for each in gc.get_objects()}
+            self._kept = gc.get_objects()  # alive, so that no fresh object is given an identity of theirs
+            self._known = set(map(id, self._kept))
         return self
 
     def __exit__(self, *exc: object) -> None:
         try:
             self.rollback()
         finally:
+            self._kept = []
             if self._held:
                 self._held = False
                 collector.release()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import array
 import contextvars
 import functools
+import gc
 import heapq
 import struct
 import sys
@@ -368,3 +369,16 @@ def test_opaque_functions_are_called_natively_through_the_policy() -> None:
 
     assert run_traced(Opaque(), program, (), {}) == 3
     assert calls == [(helper, (), {"x": 2})]
+
+
+def test_what_is_made_is_fresh_where_the_program_froze_its_objects() -> None:
+    gc.freeze()
+    try:
+        old: list[Any] = [[] for _ in range(50)]
+        transaction = Transaction(location)
+        with transaction:
+            old.clear()
+            made: list[Any] = [[] for _ in range(50)]  # in the memory of the old ones, if that was let go
+            assert all(transaction.is_fresh(each) for each in made)
+    finally:
+        gc.unfreeze()
