@@ -41,60 +41,73 @@ def lend(name: str, overload: str | None = None) -> Operator | None:
     packet = getattr(torch.ops.aten, name, None)
     if not isinstance(packet, OpOverloadPacket):
         return None
-    lent = {each: _lend(getattr(packet, each)) for each in packet.overloads()}
-    return next(
-        (found for each, found in lent.items() if found is not None and overload in (None, each)), None
-    )
+    overloads = [getattr(packet, each) for each in packet.overloads()]
+    wanted = [each for each in overloads if _tensors(each._schema)]
+    if all(_qualified(each) in OPS or _is_lendable(each) for each in wanted):
+        for each in wanted:
+            _enter(each)
+    return next((OPS[_qualified(each)] for each in wanted if _fits(each, overload)), None)
 
 
-def _lend(overload: OpOverload) -> Operator | None:
+def _fits(each: OpOverload, overload: str | None) -> bool:
+    return overload in (None, each._overloadname) and _qualified(each) in OPS
+
+
+def _qualified(overload: OpOverload) -> str:
     schema = overload._schema
-    name = f"{schema.name}.{schema.overload_name}" if schema.overload_name else schema.name
-    if name in OPS:
-        return OPS[name]
-    if any(argument.is_out for argument in schema.arguments) or not _tensors(schema):
-        return None
+    return f"{schema.name}.{schema.overload_name}" if schema.overload_name else str(schema.name)
+
+
+def _is_lendable(overload: OpOverload) -> bool:
+    """All overloads of a name are, or none is: what fits another would be taken for an error of the caller's."""
+    schema = overload._schema
     if any(value.alias_info is not None for value in (*schema.arguments, *schema.returns)):
-        return _in_place(overload, name)
-    if _UNSURE & set(overload.tags) or not has_shapes(overload):
-        return None
+        return _functional(overload) is not None
+    return not _UNSURE & set(overload.tags) and has_shapes(overload)
+
+
+def _enter(overload: OpOverload) -> None:
+    name, schema = _qualified(overload), str(overload._schema)
+    if name in OPS:
+        return
     LENT.add(name)
+    functional = _functional(overload)
+    if functional is not None:
+        register_inplace(schema, functional.qualified)
+        return
     random = torch.Tag.nondeterministic_seeded in overload.tags
-    return add_operator(Operator(str(schema), _rule(overload), None, random=random))
+    add_operator(Operator(schema, _rule(overload), None, random=random))
 
 
-def _tensors(schema: Any) -> bool:
-    """Whether tensors come in and out, and nothing that graphs do not hold."""
-    kinds = [str(value.type) for value in (*schema.arguments, *schema.returns)]
-    returned = [str(value.type) for value in schema.returns]
-    return (
-        bool(returned)
-        and all(kind in ("Tensor", "List[Tensor]") for kind in returned)
-        and any("Tensor" in str(argument.type) for argument in schema.arguments)
-        and not any(word in kind for kind in kinds for word in ("Dimname", "torch.classes"))
-    )
-
-
-def _in_place(overload: OpOverload, name: str) -> Operator | None:
-    """``igamma_`` over ``igamma``."""
+def _functional(overload: OpOverload) -> Operator | None:
+    """``igamma`` for ``igamma_``, if there is one with the same arguments; None for what is no form in place."""
     schema = overload._schema
     first, *rest = schema.arguments
     written = first.alias_info is not None and first.alias_info.is_write
-    if not written or any(argument.alias_info is not None for argument in rest) or len(schema.returns) != 1:
+    base = schema.name.removeprefix("aten::")
+    if not written or any(argument.alias_info is not None for argument in rest) or not base.endswith("_"):
         return None
-    base, kind = schema.name.removeprefix("aten::"), schema.overload_name or "default"
-    counterpart = getattr(getattr(torch.ops.aten, base.removesuffix("_"), None), kind, None)
-    if counterpart is None or not base.endswith("_") or _names(counterpart) != _names(overload):
+    counterpart = getattr(getattr(torch.ops.aten, base[:-1], None), overload._overloadname, None)
+    if counterpart is None or len(schema.returns) != 1 or _names(counterpart) != _names(overload):
         return None
-    functional = lend(base.removesuffix("_"), kind)
-    if functional is None:
-        return None
-    LENT.add(name)
-    return register_inplace(str(schema), functional.qualified)
+    return lend(base[:-1], overload._overloadname)
 
 
 def _names(overload: OpOverload) -> list[str]:
     return [argument.name for argument in overload._schema.arguments]
+
+
+def _tensors(schema: Any) -> bool:
+    """Whether tensors come in and out, and nothing that graphs do not hold; nor is it a form with ``out``."""
+    kinds = [str(value.type) for value in (*schema.arguments, *schema.returns)]
+    returned = [str(value.type) for value in schema.returns]
+    return (
+        not any(argument.is_out for argument in schema.arguments)
+        and bool(returned)
+        and all(kind in ("Tensor", "List[Tensor]") for kind in returned)
+        and any("Tensor" in str(argument.type) for argument in schema.arguments)
+        and not any(word in kind for kind in kinds for word in ("Dimname", "torch.classes"))
+    )
 
 
 def _rule(overload: OpOverload) -> Callable[..., Any]:
