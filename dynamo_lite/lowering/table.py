@@ -18,6 +18,7 @@ from dynamo_lite.lowering import (
     structure,
 )
 from dynamo_lite.lowering.leaf import Lower, TensorFunction, leaf
+from dynamo_lite.lowering.one_hot import one_hot
 from dynamo_lite.lowering.packets import lazy, special
 from fx_ir.dtypes import (
     bfloat16,
@@ -109,7 +110,10 @@ METHODS: Final[Mapping[str, TensorFunction]] = _methods()
 FUNCTIONS: Final[Mapping[str, TensorFunction]] = _functions()
 """``torch.name`` by name."""
 
-NN_FUNCTIONS: Final[Mapping[str, TensorFunction]] = {name: lazy(f"nn.{name}", name) for name in names.NN}
+NN_FUNCTIONS: Final[Mapping[str, TensorFunction]] = {
+    name: special("nn.one_hot", one_hot) if name == "one_hot" else lazy(f"nn.{name}", name)
+    for name in names.NN
+}
 """The leaves of ``nn.functional`` by name (``torch._C._nn`` in PyTorch)."""
 
 GETTERS: Final[Mapping[str, TensorFunction]] = {

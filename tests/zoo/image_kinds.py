@@ -24,6 +24,10 @@ SWIN: Final[Options] = {
     "image_size": 32, "patch_size": 2, "embed_dim": 16, "depths": [1, 1], "num_heads": [2, 4], "window_size": 4,
 }
 RESNET: Final[Options] = CONVOLUTIONS | {"out_features": ["stage2"]}
+DETECTION: Final[Options] = {
+    "num_queries": 5, "use_timm_backbone": False, "use_pretrained_backbone": False, "backbone": None,
+    "backbone_config": transformers.ResNetConfig(**RESNET),
+}
 SMALL, FREE = image(), image(free=True)
 LARGE, LARGE_FREE = image(64), image(64, free=True)
 VIDEO: Final = tensors(pixel_values=(4, 3, 32, 32))
@@ -75,11 +79,13 @@ IMAGE_KINDS: Final[dict[str, Maker]] = {
     "donut_swin": kind("DonutSwin", SWIN, inputs=FREE),
     "graphormer_like": kind("MaskFormerSwin", SWIN, inputs=SMALL),
     "videomae": kind("VideoMAE", VISION, num_frames=4, inputs=VIDEO),
+    "vjepa2": kind("VJEPA2", VISION, crop_size=32, frames_per_clip=4, pred_hidden_size=32, pred_num_attention_heads=2,
+                   pred_num_hidden_layers=1, inputs=tensors(pixel_values_videos=(4, 3, 32, 32))),
     "vivit": kind("Vivit", VISION, num_frames=4, tubelet_size=[2, 8, 8], inputs=VIDEO),
     "timesformer": kind("Timesformer", VISION, num_frames=4, inputs=VIDEO),
     "sam_vision": kind("SamVision", VISION, output_channels=16, global_attn_indexes=[1], window_size=2, mlp_dim=64, num_pos_feats=8,
                        inputs=SMALL),
-    "detr_like": kind("TableTransformer", SEQ2SEQ, num_queries=5, use_timm_backbone=False, use_pretrained_backbone=False,
-                      backbone=None, backbone_config=transformers.ResNetConfig(**RESNET), inputs=LARGE),
+    "detr_like": kind("TableTransformer", SEQ2SEQ, DETECTION, inputs=LARGE),
+    "deformable_detr": kind("DeformableDetr", SEQ2SEQ, DETECTION, num_feature_levels=2, inputs=LARGE),
 }
 # fmt: on

@@ -71,6 +71,17 @@ MONO: Final = Inputs(
     lambda b, s: {"input_values": torch.randn(b, 1, 320 + 8 * (s - SEQUENCE))},
     {"input_values": {0: "b", 2: "w"}},
 )
+FRAMES: Final = Inputs(
+    lambda b, s: {"input_features": torch.randn(b, 4 * s, 16)}, {"input_features": {0: "b", 1: "s"}}
+)
+SPEECH: Final = Inputs(
+    lambda b, s: {
+        "input_values": torch.randn(b, 2000 + 100 * (s - SEQUENCE)),
+        "decoder_input_ids": ids(b, s),
+        "use_cache": False,
+    },
+    {"input_values": {0: "b", 1: "w"}, "decoder_input_ids": BOTH},
+)
 FEATURES: Final = Inputs(
     lambda b, s: {
         "input_features": torch.randn(b, 40 + 4 * (s - SEQUENCE), 16),
@@ -116,6 +127,13 @@ OTHER_KINDS: Final[dict[str, Maker]] = {
     "wav2vec2conformer": kind("Wav2Vec2Conformer", AUDIO, position_embeddings_type="rotary", inputs=WAVE),
     "unispeechsat": kind("UniSpeechSat", AUDIO, inputs=WAVE),
     "sewd": kind("SEWD", AUDIO, squeeze_factor=2, pos_att_type=("p2c", "c2p"), position_buckets=16, inputs=WAVE),
+    "wav2vec2_bert": kind("Wav2Vec2Bert", hidden_size=64, num_hidden_layers=2, num_attention_heads=4, intermediate_size=128,
+                          feature_projection_input_dim=16, vocab_size=32, apply_spec_augment=False, conv_depthwise_kernel_size=5,
+                          left_max_position_embeddings=8, right_max_position_embeddings=4, inputs=FRAMES),
+    "moonshine": kind("Moonshine", hidden_size=64, intermediate_size=128, encoder_num_hidden_layers=1, decoder_num_hidden_layers=1,
+                      encoder_num_attention_heads=4, decoder_num_attention_heads=4, vocab_size=VOCABULARY, inputs=SPEECH),
+    "dac": kind("Dac", encoder_hidden_size=8, downsampling_ratios=[2, 4], decoder_hidden_size=32, n_codebooks=2, codebook_size=16,
+                codebook_dim=4, inputs=MONO),
     "ast": kind("AST", hidden_size=64, num_hidden_layers=2, num_attention_heads=4, intermediate_size=128, max_length=64,
                 num_mel_bins=32, inputs=tensors(input_values=(64, 32))),
     "encodec": kind("Encodec", num_filters=4, hidden_size=16, codebook_size=16, codebook_dim=16, upsampling_ratios=[4, 2],

@@ -92,6 +92,8 @@ TEXT_KINDS: Final[dict[str, Maker]] = {
                        max_position_embeddings=64, inputs=TWO_TEXTS),
     "mt5": kind("MT5", T5, inputs=TWO_TEXTS),
     "longt5": kind("LongT5", T5, local_radius=3, encoder_attention_type="local", inputs=TWO_TEXTS),
+    "longt5_global": kind("LongT5", T5, local_radius=3, global_block_size=4, encoder_attention_type="transient-global",
+                          inputs=TWO_TEXTS),
     "umt5": kind("UMT5", T5, inputs=TWO_TEXTS),
     "fnet": kind("FNet", BERT, use_tpu_fourier_optimizations=False, inputs=UNMASKED),
     "squeezebert": kind("SqueezeBert", BERT, embedding_size=64),

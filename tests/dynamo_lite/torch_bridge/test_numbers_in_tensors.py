@@ -69,3 +69,24 @@ def test_rounded_numbers_are_data(strict: bool) -> None:
     function = lambda x: x[: torch.ceil(torch.tensor(x.shape[0]) / 3).long()]  # noqa: E731
     with pytest.raises(dl.DataDependentError):
         dl.export(Runs(function), (torch.randn(6, 8),), dynamic_shapes=[{0: dl.Dim.DYNAMIC}], strict=strict)
+
+
+@both_modes
+def test_one_hot_of_a_size(strict: bool) -> None:
+    """Its number of classes may be a size; a class out of range raises where eager does."""
+
+    def counts(x: Any) -> Any:
+        return nn.functional.one_hot(x, x.shape[0] + 1), nn.functional.one_hot(x, num_classes=x.shape[1]).sum(
+            0
+        )
+
+    free = [{0: dl.Dim.DYNAMIC, 1: dl.Dim.DYNAMIC}]
+    run = dl.export(Runs(counts), (torch.zeros(2, 3).long(),), dynamic_shapes=free, strict=strict).module()
+    for rows, columns in ((2, 3), (3, 5), (0, 2)):
+        x = torch.randint(0, min(rows + 1, columns), (rows, columns))
+        assert all(a.equal(b) for a, b in zip(run(x), counts(x), strict=True))
+    for wrong in (torch.full((2, 5), 3), torch.full((2, 5), -1)):
+        with pytest.raises(RuntimeError, match="Class values must be"):
+            counts(wrong)
+        with pytest.raises(RuntimeError, match="Class values must be"):
+            run(wrong)
