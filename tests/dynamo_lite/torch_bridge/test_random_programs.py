@@ -12,7 +12,7 @@ from tests.fuzz_torch import check
 from tests.torch_programs import kept, random_lines, source
 
 PARTS = 8
-EACH = 20
+EACH = 12
 
 
 @pytest.mark.parametrize("part", range(PARTS))
