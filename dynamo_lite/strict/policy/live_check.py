@@ -82,6 +82,8 @@ class _Writer:
     def differs(self, read: Read, owner: str, found: str = "") -> str:
         """An expression that is true where the read gives something else now; empty where nothing can be said."""
         value = read.value
+        if read.meaning == "cache":
+            return f"not {self.constant(value)}.is_held()"
         if read.meaning == "contents":
             self.values["is_changed"] = is_changed
             return f"is_changed({owner}, {self.constant(value)})"
@@ -212,7 +214,7 @@ class _Bound(_Writer):
             if read.meaning == "absence":
                 self.lines.append(f"if {self.has(read.origin, read.step)}: return False")
                 continue
-            special = read.meaning in ("length", "type", "contents", "keys")
+            special = read.meaning in ("length", "type", "contents", "keys", "cache")
             found = "" if special else self.read(read.origin, read.kind, read.step)
             test = self.differs(read, owner, found)
             if test:

@@ -15,12 +15,13 @@ from typing import Any, Final, Literal
 import numpy as np
 
 from dynamo_lite.strict.machine.slots import MISSING, TypeSet, lookup
+from dynamo_lite.strict.policy.caches import Held
 from dynamo_lite.strict.policy.contents import PLAIN, contents, is_container
 from fx_ir.provenance import Assumption, AssumptionKind
 from solver.errors import Location
 
 StepKind = Literal["attr", "item", "cell"]
-Meaning = AssumptionKind | Literal["contents"]
+Meaning = AssumptionKind | Literal["contents", "cache"]
 OURS: Final = "_exported_programs"
 """The attribute of a module that the decorator adds."""
 LISTING: Final = frozenset({"items", "keys", "values", "copy"})
@@ -80,7 +81,7 @@ class Read:
     location: Location | None
 
     def path(self) -> str:
-        if self.meaning in ("contents", "keys", "length"):
+        if self.meaning in ("contents", "keys", "length", "cache"):
             return self.origin.path()
         return Origin(None, self.origin, self.kind, self.step).path()
 
@@ -253,6 +254,13 @@ class Origins:
         if cls is not ModuleType and not issubclass(cls, type) and lookup(cls, name) is MISSING:
             self._record(origin, "attr", name, None, "absence")
 
+    def assume_cache(self, cache: Any, args: tuple[Any, ...], kwargs: dict[str, Any], value: Any) -> None:
+        """A ``functools.lru_cache`` goes on to hold what was taken from it for a call."""
+        name = f"cache {cache.__wrapped__.__module__}.{cache.__wrapped__.__qualname__}"
+        call = f"call {(*map(id, args), *kwargs, *map(id, kwargs.values()))}"
+        held = Held(cache, args, kwargs, value)
+        self._record(self.of(cache) or self.root(name, cache), "attr", call, held, "cache")
+
     def _record(self, origin: Origin, kind: StepKind, step: Any, value: Any, meaning: Meaning) -> None:
         # a key of the program's own is told by its identity: its hash would be code of the program
         key = (id(origin.value), kind, step if id(type(step)) in _PLAIN else _ByIdentity(step))
@@ -276,6 +284,8 @@ class Origins:
                 found.append(
                     Assumption(read.origin.path(), repr(read.origin.value), "metadata", read.location)
                 )
+            elif read.meaning == "cache":
+                found.append(Assumption(read.origin.path(), "what it held", "identity", read.location))
             elif read.meaning == "contents":
                 found.append(Assumption(read.origin.path(), len(expected), "length", read.location))
             else:

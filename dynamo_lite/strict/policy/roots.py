@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from array import array
 from collections import deque
 from collections.abc import Callable, Iterable
@@ -11,6 +12,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from dynamo_lite.library import TensorLibrary
+from dynamo_lite.strict.machine.slots import inherits
 from dynamo_lite.strict.policy.contents import PLAIN
 from dynamo_lite.strict.policy.origins import Origin, Origins
 
@@ -157,6 +159,17 @@ def _asked_in(code: CodeType) -> Iterable[str]:
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
             yield from _asked_in(constant)
+
+
+def place_import(origins: Origins, module: Any) -> None:
+    """Gives a module that forward imports its origin: what is read of it, and that it is the one loaded, are assumptions."""
+    name = (
+        object.__getattribute__(module, "__dict__").get("__name__")
+        if inherits(type(module), ModuleType)
+        else None
+    )
+    if type(name) is str and sys.modules.get(name) is module:
+        origins.place(module, origins.root("sys.modules", sys.modules), "item", name)
 
 
 def _names_in(code: CodeType) -> Iterable[str]:

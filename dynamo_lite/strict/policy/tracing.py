@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import _abc  # type: ignore[import-not-found]
 import abc
+import builtins
 import io
 import operator
 import os
@@ -38,7 +39,7 @@ from dynamo_lite.strict.mutators import changed_by_numpy, mutated
 from dynamo_lite.strict.policy import impure, modules, tables
 from dynamo_lite.strict.policy.errors import CALL_REFUSED, FINALIZER, ITERATOR_OUTSIDE, WEAK_FRESH
 from dynamo_lite.strict.policy.origins import LISTING, Origin, Origins, StepKind
-from dynamo_lite.strict.policy.roots import globals_root
+from dynamo_lite.strict.policy.roots import globals_root, place_import
 from dynamo_lite.strict.policy.watch import Watch
 from dynamo_lite.strict.transaction import Transaction
 from dynamo_lite.trace.tracer import Tracer
@@ -151,6 +152,7 @@ class TracePolicy(NullPolicy):
         if not any(id(type(value)) in self.special_ids for value in given) and type(function) is FunctionType:
             held = self.watch.peek(fn, args, kwargs)
             if held is not MISSING:
+                self.origins.assume_cache(fn, args, kwargs, held)
                 return held
         marked = getattr(function, CONSTANT_MARK, False)
         known = self._caches.get(id(fn))
@@ -241,6 +243,8 @@ class TracePolicy(NullPolicy):
             self._refuse_finalizer(fn, args)
             result = self._watched(fn, args, kwargs)
         self.transaction.made(result)
+        if fn is builtins.__import__:
+            place_import(self.origins, result)
         return result
 
     def _refuse_compiled(self, fn: Any, args: tuple[Any, ...]) -> None:

@@ -153,6 +153,8 @@ class Detector:
         assert caller is not None
         while root.f_back is not None and not _is_ours(root.f_back):
             root = root.f_back
+            if root.f_code.co_filename.startswith("<frozen importlib"):
+                return  # an import of ours, with its finders: those of the program are interpreted
         if root is not frame:
             if self._begun.get(id(root)) in _CALLED and not _is_library(frame) and not self._is_opaque(frame):
                 self.escaped.append(f"{name_of(frame)}, called by {name_of(root)}")
