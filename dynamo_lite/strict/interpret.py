@@ -11,7 +11,8 @@ from dynamo_lite.strict import builtins as replacements
 from dynamo_lite.strict.errors import NOT_INTERPRETABLE
 from dynamo_lite.strict.machine import table
 from dynamo_lite.strict.machine.current import current_machine, peek
-from dynamo_lite.strict.machine.run import execute, get_traceback, host_limit, set_traceback, user_traceback
+from dynamo_lite.strict.machine.limit import LIMIT
+from dynamo_lite.strict.machine.run import execute, get_traceback, set_traceback, user_traceback
 from dynamo_lite.strict.machine.slots import classes_changed
 
 P = ParamSpec("P")
@@ -46,13 +47,11 @@ def enter(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Calls ``fn`` interpreted on the thread's machine."""
     machine = current_machine()
     nested = machine.frame is not machine.base
-    limit = sys.getrecursionlimit()
     if not nested:
         classes_changed()
-        machine.limit = limit
         machine.base.depth = _depth()
         machine.base.globals = sys._getframe(2).f_globals
-        sys.setrecursionlimit(host_limit(limit))
+        machine.limit = LIMIT.raise_it()
     error: BaseException | None = None
     try:
         return execute(machine, fn, args, kwargs or None)
@@ -64,7 +63,7 @@ def enter(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         del error
         if not nested:
             machine.base.globals = {}
-            sys.setrecursionlimit(max(machine.limit, 1))
+            LIMIT.lower()
 
 
 def _depth() -> int:

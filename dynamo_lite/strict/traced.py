@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from types import CellType
 from typing import Any
@@ -13,8 +12,9 @@ from dynamo_lite.strict.machine import table
 from dynamo_lite.strict.machine.current import exchange, peek
 from dynamo_lite.strict.machine.frame import NULL, Frame, Machine
 from dynamo_lite.strict.machine.host import HOST
+from dynamo_lite.strict.machine.limit import LIMIT
 from dynamo_lite.strict.machine.policy import Policy
-from dynamo_lite.strict.machine.run import execute, get_traceback, host_limit, set_traceback, user_traceback
+from dynamo_lite.strict.machine.run import execute, get_traceback, set_traceback, user_traceback
 from dynamo_lite.strict.machine.slots import classes_changed
 from dynamo_lite.strict.outcomes import Outcome, outcome
 from solver.errors import Location
@@ -27,17 +27,19 @@ def run_traced(policy: Policy, fn: Callable[..., Any], args: tuple[Any, ...], kw
     HOST.acquire()
     machine = Machine(policy)
     before = exchange(machine)
-    limit = sys.getrecursionlimit()
-    machine.limit = limit
+    nested = before is not None and before.frame is not before.base
+    machine.limit = limit = LIMIT.known if nested else LIMIT.raise_it()
     classes_changed()
-    sys.setrecursionlimit(host_limit(limit))
     try:
         return execute(machine, fn, args, kwargs or None)
     except BaseException as problem:
         set_traceback(problem, user_traceback(get_traceback(problem)))
         raise
     finally:
-        sys.setrecursionlimit(limit)
+        if machine.limit != limit:
+            LIMIT.change(limit)
+        if not nested:
+            LIMIT.lower()
         exchange(before)
         classes_changed()
         HOST.release()

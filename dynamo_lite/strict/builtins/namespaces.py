@@ -14,8 +14,9 @@ from dynamo_lite.strict.machine.attributes import VIRTUAL
 from dynamo_lite.strict.machine.calls import CALLERS, Kwargs, native
 from dynamo_lite.strict.machine.code import code_for
 from dynamo_lite.strict.machine.frame import Frame, new_frame
+from dynamo_lite.strict.machine.limit import LIMIT
 from dynamo_lite.strict.machine.routine import Routine, call, start
-from dynamo_lite.strict.machine.run import get_traceback, host_limit, shadow_frame
+from dynamo_lite.strict.machine.run import get_traceback, shadow_frame
 from dynamo_lite.strict.machine.slots import lookup
 from dynamo_lite.strict.machine.view import FrameView, frame_locals, frame_of, host_frame, user_frame, view_of
 
@@ -271,7 +272,7 @@ def setrecursionlimit(frame: Frame, args: tuple[Any, ...], kwargs: Kwargs) -> Fr
             f"cannot set the recursion limit to {args[0]} at the recursion depth {frame.depth}: the limit is too low"
         )
     frame.machine.limit = args[0]
-    sys.setrecursionlimit(host_limit(args[0]))
+    LIMIT.change(args[0])
     frame.stack.append(None)
     return None
 

@@ -48,18 +48,6 @@ def run(frame: Frame) -> Any:
             error = None
 
 
-def host_limit(limit: int) -> int:
-    """The host's own limit while the machine runs: a level of recursion through C takes several host frames.
-
-    CPython 3.11 bounds the C stack by this alone: a program that raises the limit gets no more of it than it would have had there.
-    """
-    return min(limit * 8, max(limit, _DEEP_ENOUGH))
-
-
-# of what runs in C, this many levels fit in a stack of eight megabytes
-_DEEP_ENOUGH: Final = 10_000
-
-
 def execute(machine: Machine, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None) -> Any:
     """Calls ``fn`` from native code: a run of its own on top of the machine's current frame."""
     outer = machine.frame

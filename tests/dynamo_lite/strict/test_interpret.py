@@ -9,6 +9,7 @@ import operator
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -195,6 +196,31 @@ def test_a_raised_limit_does_not_end_the_process() -> None:
     )
     assert done.returncode == 0, done.stderr[-2000:]
     assert set(json.loads(done.stdout)) == set(recursion.THROUGH_C)
+
+
+def test_the_limit_is_put_back_when_runs_in_several_threads_overlap() -> None:
+    limit = sys.getrecursionlimit()
+    begun, met, ended = threading.Event(), threading.Event(), threading.Event()
+    seen: list[int] = []
+
+    def first() -> None:
+        begun.set()
+        met.wait(10)
+
+    def second() -> None:
+        seen.append(sys.getrecursionlimit())
+        met.set()
+        ended.wait(10)
+
+    threads = [threading.Thread(target=interpret(fn)) for fn in (first, second)]
+    threads[0].start()
+    begun.wait(10)
+    threads[1].start()
+    threads[0].join()
+    ended.set()
+    threads[1].join()
+    assert seen == [limit]
+    assert sys.getrecursionlimit() == limit
 
 
 @pytest.mark.parametrize("kind", sorted(recursion.WITHOUT_C))
