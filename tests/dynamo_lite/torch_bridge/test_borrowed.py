@@ -67,6 +67,10 @@ def under_autocast(self: Any, x: Any) -> Any:
         return torch.linalg.svdvals(x), torch.linalg.multi_dot([x, x.T, x])
 
 
+def updates_in_secret(self: Any, x: Any) -> Any:
+    return torch.native_batch_norm(x, None, None, self.buf, self.buf * 1, True, 0.1, 1e-5)[0]
+
+
 def asked_for_strides(self: Any, x: Any) -> Any:
     return x * 2 if torch.linalg.svd(x)[0].is_contiguous() else x
 
@@ -80,6 +84,7 @@ def asked_for_strides(self: Any, x: Any) -> Any:
         (lambda self, x: x.sum_to_size(3, 4), "missing-operator", None),  # it may be x itself
         (lambda self, x: torch.linalg.lstsq(x, x).solution, "missing-operator", None),
         (lambda self, x: x.to_sparse(), "missing-operator", None),
+        (updates_in_secret, "missing-operator", None),
         (under_autocast, "autocast-operator", None),
         (asked_for_strides, "layout-unknown", None),
     ],
