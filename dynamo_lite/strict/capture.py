@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextvars
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from types import CellType
 from typing import Any, Final
 
 from dynamo_lite import dispatch
@@ -104,7 +105,10 @@ def module_stack(calls: ModuleCalls, paths: dict[int, tuple[str, str]]) -> tuple
     while frame is not None:
         code = frame.code
         if code is not None and code.name == "forward" and code.argcount and frame.stack:
-            known = paths.get(id(frame.stack[0]))
+            first = frame.stack[0]
+            if type(first) is CellType:  # a function inside closes over the module
+                first = cell_value(first)
+            known = paths.get(id(first))
             if known is not None:
                 found += known, frame
         frame = frame.back

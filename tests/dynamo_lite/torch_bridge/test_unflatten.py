@@ -120,3 +120,22 @@ def test_a_generator_runs_in_the_module_that_resumes_it(strict: bool) -> None:
         ["", "first", "rows"],
         ["", "second", "rows"],
     ]
+
+
+class Closing(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.inner = nn.ReLU()
+
+    def forward(self, x: Any) -> Any:
+        def again(value: Any) -> Any:
+            return self.inner(value)
+
+        return again(x) + 1
+
+
+@both_modes
+def test_a_module_that_a_function_closes_over_is_in_the_stack(strict: bool) -> None:
+    program = dl.export(Closing(), (torch.ones(3),), strict=strict)
+    stacks = [node.meta["nn_module_stack"] for node in program.graph.nodes if node.op == "call_function"]
+    assert [[path for path, _ in stack] for stack in stacks] == [["", "inner"], [""]]
