@@ -13,6 +13,7 @@ from dynamo_lite.fake import is_fake
 from dynamo_lite.frontend import Run
 from dynamo_lite.strict import traced
 from dynamo_lite.strict.machine.current import peek
+from dynamo_lite.strict.machine.frame import cell_value
 from dynamo_lite.strict.machine.run import execute
 from dynamo_lite.strict.machine.slots import plain_dict
 from dynamo_lite.strict.policy.live_check import LiveCheck
