@@ -19,11 +19,15 @@ from fx_ir.ops.registry import Operator
 
 
 class Storage:
-    """What aliases share. ``generation`` counts the writes; ``unsure`` are the values that may turn out to be copies."""
+    """What aliases share. ``generation`` counts the writes; ``unsure`` are the values that may turn out to be copies.
 
-    __slots__ = ("generation", "unsure")
+    ``conjugated``: a conjugate was taken of it, or it is one; in PyTorch the two share memory.
+    """
+
+    __slots__ = ("conjugated", "generation", "unsure")
 
     def __init__(self, generation: int = 0) -> None:
+        self.conjugated = False
         self.generation = generation
         self.unsure: list[Value] = []
 
@@ -126,6 +130,7 @@ def settle(value: Value) -> bool:
             # Its own views keep their generations: what was stale stays so, what was current too.
             unsure.view_of = None
             unsure.memory = Storage(memory.generation)
+            unsure.memory.conjugated = memory.conjugated
     return bool(waiting)
 
 

@@ -13,6 +13,7 @@ from dynamo_lite.lowering.packets import apply, item
 from dynamo_lite.lowering.structure import broadcast_shapes
 from dynamo_lite.lowering.views import grids, rearranged
 from fx_ir.dtypes import int64
+from fx_ir.functionalize import storage_of
 
 
 def _listed(tensors: tuple[Any, ...]) -> Sequence[Any]:
@@ -96,7 +97,14 @@ atleast_1d, atleast_2d, atleast_3d = _at_least(1), _at_least(2), _at_least(3)
 
 def conj(self: Any) -> Any:
     """The complex conjugate; a real tensor itself."""
-    return apply("conj_physical", self) if meta_of(self).dtype.is_complex else self
+    if not meta_of(self).dtype.is_complex:
+        return self
+    made = apply("conj_physical", self)
+    fake_of = getattr(dispatch.recorder(), "fake_of", None)
+    if fake_of is not None:
+        for value in (self, made):
+            storage_of(fake_of(value)).conjugated = True
+    return made
 
 
 def fliplr(self: Any) -> Any:

@@ -241,8 +241,9 @@ def matrix_transposed(self: Any) -> Any:
 
 def adjoint(self: Any) -> Any:
     """``mH``/``H``: the conjugate transpose."""
-    swapped = matrix_transposed(self)
-    return apply("conj", swapped) if is_complex(self) else swapped
+    from dynamo_lite.lowering.composites import conj
+
+    return conj(matrix_transposed(self))
 
 
 def hermitian(self: Any) -> Any:

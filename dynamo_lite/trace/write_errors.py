@@ -20,3 +20,10 @@ DRAWS_INTO_A_PART: Final = declare(
     hint="draw into a tensor of its own, and copy_() that into the part",
     about="PyTorch draws by another method, or in another order, there, which a functional graph cannot repeat.",
 )
+CONJUGATE_WRITTEN: Final = declare(
+    "conjugate-written",
+    UnsupportedError,
+    "a complex tensor is updated in place after its conjugate was taken, or the conjugate is",
+    hint="take torch.conj_physical(x), which is a copy",
+    about="In PyTorch `conj()` is a view that is conjugated when it is read.",
+)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from dynamo_lite.fake import FakeTensor
 from dynamo_lite.trace import overlap
 from dynamo_lite.trace.errors import IN_PLACE_RESIZES, IN_PLACE_VIEW, WRITE_THROUGH_EXPAND
-from dynamo_lite.trace.write_errors import DRAWS_INTO_A_PART
+from dynamo_lite.trace.write_errors import CONJUGATE_WRITTEN, DRAWS_INTO_A_PART
 from fx_ir import functionalize
 from fx_ir.functionalize import Alias
 from fx_ir.node import Node
@@ -80,6 +80,8 @@ class Writes:
         """
         fake = self._tracer.fake_of(target)
         functionalize.settle(fake)
+        if functionalize.storage_of(fake).conjugated:
+            raise CONJUGATE_WRITTEN(location=self._tracer.locate())
         self._tracer.state.refuse_write(fake)
         self._tracer.gradients.check_write(fake)
         new = self._tracer.fake_of(value)

@@ -205,3 +205,22 @@ def test_sums_over_one_operand(equation: str) -> None:
     x = torch.arange(16.0).reshape(4, 4)
     model = module(lambda self, x: torch.einsum(equation, x))
     assert_same(model(x), dl.export(model, (x,), strict=True).module()(x))
+
+
+@both_modes
+@pytest.mark.parametrize("written", ["whole", "conjugate", "part", "real"])
+def test_a_conjugate_shares_memory(written: str, strict: bool) -> None:
+    def forward(self: Any, x: Any) -> Any:
+        turned = x.conj()
+        whole = {"whole": x, "conjugate": turned, "part": x[0], "real": torch.view_as_real(x)}[written]
+        whole.mul_(2)
+        return turned * 1
+
+    x = torch.complex(torch.ones(2, 2), torch.ones(2, 2))
+    with pytest.raises(dl.UnsupportedError, match="conjugate-written"):
+        dl.export(module(forward), (x.clone(),), strict=strict)
+    model = module(lambda self, x: (x.conj() + x, x.mH @ x, x.add_(1)))
+    with pytest.raises(dl.UnsupportedError, match="conjugate-written"):
+        dl.export(model, (x.clone(),), strict=strict)
+    model = module(lambda self, x: (x.conj() + x, torch.conj_physical(x), (x * 1).add_(1)))
+    assert_same(model(x), dl.export(model, (x,), strict=strict).module()(x))
