@@ -34,7 +34,7 @@ from dynamo_lite.strict.machine.host import Observer
 from dynamo_lite.strict.machine.null import NullPolicy
 from dynamo_lite.strict.machine.operators import NATIVE_BINARY, NATIVE_COMPARE
 from dynamo_lite.strict.machine.policy import CONSTANT_MARK
-from dynamo_lite.strict.machine.slots import MISSING, TypeSet, lookup, mro_of
+from dynamo_lite.strict.machine.slots import MISSING, TypeSet, inherits, lookup, mro_of
 from dynamo_lite.strict.mutators import changed_by_numpy, mutated
 from dynamo_lite.strict.policy import impure, modules, tables
 from dynamo_lite.strict.policy.errors import CALL_REFUSED, FINALIZER, ITERATOR_OUTSIDE, WEAK_FRESH
@@ -216,7 +216,7 @@ class TracePolicy(NullPolicy):
             self._refuse_compiled(fn, args)
         container = mutated(fn, args)
         if container is not MISSING:
-            self.transaction.write("content", container, None)
+            self.before_write("content", container, None)
         else:
             if kind is BuiltinFunctionType and impure.is_lock_method(fn, args, kwargs):
                 self.transaction.note("other", impure.name_of(fn), "dropped")
@@ -451,7 +451,9 @@ class TracePolicy(NullPolicy):
     # --- writes
 
     def before_write(self, kind: str, obj: Any, key: Any) -> None:
-        self.transaction.write(kind, obj, key)
+        # an exception that forward made may leave it, with its traceback
+        if kind != "content" or not inherits(type(obj), BaseException) or self.origins.is_outside(obj):
+            self.transaction.write(kind, obj, key)
 
     def made(self, value: Any) -> None:
         self.transaction.made(value)
