@@ -42,7 +42,7 @@ REFUSED: Final[dict[str, type[Exception]]] = {
     "rwkv": STATE,  # divides weights at the first call in evaluation, once; PyTorch exports it, dividing at each call
     # Forward leaves what it computed from inputs in attributes. PyTorch exports it with static shapes, and drops that.
     "recurrent_gemma": STATE,  # the recurrence's last state, which the next call overwrites
-    # A dynamic size that Python loops over is static: M14. With a static one these export.
+    # A dynamic size that Python loops over is static (M14). With a static one these export, here and in PyTorch.
     "canine": SIZE,  # one chunk of local attention a position
     "jamba": SIZE,  # one step of the recurrence a position
     "xlstm": SIZE,  # one step a chunk
