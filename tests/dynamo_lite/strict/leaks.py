@@ -45,7 +45,8 @@ CLASSES: Final[dict[str, str]] = {
 }
 _CAPTURE: Final[Any] = capture
 _DOORS: Final = {
-    "_way_out": WAY_OUT, "_burned_in": WAY_OUT, "_run_rule": OPERATOR, "_run_fake": OPERATOR,
+    "_way_out": WAY_OUT, "_burned_in": WAY_OUT, "_run_rule": OPERATOR, "on_meta": OPERATOR,
+    "_run_fake": OPERATOR,
     **dict.fromkeys(("_library_function", "_environ", "call_native", "_unwrapped"), OPAQUE),
 }  # fmt: skip
 _CALLED: Final = (
@@ -157,7 +158,8 @@ class Detector:
                 return  # an import of ours, with its finders: those of the program are interpreted
         if root is not frame:
             if self._begun.get(id(root)) in _CALLED and not _is_library(frame) and not self._is_opaque(frame):
-                self.escaped.append(f"{name_of(frame)}, called by {name_of(root)}")
+                assert root.f_back is not None
+                self.escaped.append(f"{name_of(frame)}, called by {name_of(root)} for {name_of(root.f_back)}")
             return
         kind = self.class_of(frame, caller)
         if kind is None:
