@@ -103,12 +103,15 @@ def _hinge(self: Array, target: Array, margin: float = 1.0, reduction: int = MEA
 def _fake_cosine_loss(
     input1: TensorMeta, input2: TensorMeta, target: TensorMeta, margin: float = 0.0, reduction: int = MEAN
 ) -> TensorMeta:
-    return fake_reduced(TensorMeta(target.shape, input1.dtype, input1.device), reduction)
+    dtype = input1.dtype if input1.dtype.is_floating_point else get_default_dtype()
+    return fake_reduced(TensorMeta(target.shape, dtype, input1.device), reduction)
 
 
 def _cosine_loss(
     input1: Array, input2: Array, target: Array, margin: float = 0.0, reduction: int = MEAN
 ) -> Array:
+    if input1.dtype.kind in "iub":
+        input1, input2 = (each.astype(get_default_dtype().numpy) for each in (input1, input2))
     similarity = cosine_similarity(input1, input2, input1.ndim - 1)
     loss = np.where(target == 1, 1 - similarity, np.maximum(similarity - margin, 0))
     return reduce_loss(as_array(loss), reduction, input1.dtype)
