@@ -155,7 +155,8 @@ def fake_cov(
     if self.ndim > 2:
         raise RuntimeError(f"cov(): expected input to have two or fewer dimensions but got an input with {self.ndim} dimensions")  # fmt: skip
     dtype = get_default_dtype() if self.dtype.category < Category.FLOAT else self.dtype
-    return TensorMeta((self.shape[0],) * 2 if self.ndim == 2 else (), dtype, self.device)
+    several = self.ndim == 2 and self.shape[0] != 1  # of one variable it is a number
+    return TensorMeta((self.shape[0],) * 2 if several else (), dtype, self.device)
 
 
 def cov(
@@ -172,7 +173,7 @@ def cov(
         1 if aweights is None or correction == 0 else (weights * aweights).sum() / total
     )
     found = (centred * weights) @ centred.conj().T / max(scale, 0)
-    return as_array(found.astype(rows.dtype, copy=False).reshape(() if self.ndim < 2 else found.shape))
+    return as_array(found.astype(rows.dtype, copy=False).reshape(() if found.size == 1 else found.shape))
 
 
 def corrcoef(self: Array) -> Array:
