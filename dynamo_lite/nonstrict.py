@@ -312,6 +312,6 @@ def _effects(
             effects.append(Effect("buffer", where, location, "buffer update"))
             continue
         if held is not None and stray_tensor(tracer, value) is not None:
-            strays.append(Stray(where, location, container, key, value))
+            strays.append(Stray(where, location, container, key, tuple(held_tensors(tracer, value))))
         effects.append(Effect("attribute", where, location, "rolled back"))
     return effects, strays

@@ -23,7 +23,7 @@ from dynamo_lite.strict.policy.tracing import user_location
 from dynamo_lite.strict.transaction import Transaction
 from dynamo_lite.trace.again import Stray, Written
 from dynamo_lite.trace.calls import ModuleCalls
-from dynamo_lite.trace.constants import stray_tensor
+from dynamo_lite.trace.constants import held_tensors, stray_tensor
 from dynamo_lite.trace.errors import TENSOR_LEFT_OUTSIDE
 from dynamo_lite.trace.given import CONTAINERS
 from dynamo_lite.trace.inputs import location_of
@@ -143,7 +143,8 @@ def _effects(
             effect = replace(effect, what=f"{origin.path()}.{key}" if kind == "attr" else origin.path())
         held = _written(obj, kind, key)
         if stray_tensor(tracer, held) is not None:
-            strays.append(Stray(effect.what, effect.location, *_place(obj, kind, key), held))
+            tensors = tuple(held_tensors(tracer, held))
+            strays.append(Stray(effect.what, effect.location, *_place(obj, kind, key), tensors))
         effects.append(effect)
     return [*effects, *tracer.given.effects(where), *transaction.notes()], strays
 

@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any
 
 from dynamo_lite.fake import FakeTensor, is_fake
 from dynamo_lite.trace.calls import ModuleCalls
-from dynamo_lite.trace.constants import held_tensors
 from dynamo_lite.trace.errors import TENSOR_LEFT_OUTSIDE
 from dynamo_lite.trace.level import Level
 from fx_ir.functionalize import root_of
@@ -38,13 +37,13 @@ Key = Any
 
 @dataclass(frozen=True, slots=True)
 class Stray:
-    """A place outside that would keep a tensor of the trace: a key of a dict or list, and what it holds."""
+    """A place outside that would keep tensors of the trace: a key of a dict or list, and the tensors that it held before it was put back."""
 
     where: str
     location: Location | None
     container: Any
     key: Any
-    value: Any
+    tensors: tuple[FakeTensor, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +81,7 @@ def _is_result(tracer: Tracer, stray: Stray) -> bool:
     held = stray.container.get(stray.key) if isinstance(stray.container, dict) else None
     if tracer.library.is_tensor(held) and not tracer.library.is_recomputed(stray.container, stray.key):
         return True
-    return not all(_pure(tracer, fake) for fake in held_tensors(tracer, stray.value))
+    return not all(_pure(tracer, fake) for fake in stray.tensors)
 
 
 def _updates_state(tracer: Tracer, run: Run) -> bool:
