@@ -129,6 +129,12 @@ class _Scratch:
     def looked(self, what: str) -> None:
         """The rule may look: what it says of the results is asked again of other inputs."""
 
+    def known(self, tensor: Any) -> None:
+        """A rule sees no values."""
+
+    def going_on(self, condition: Any) -> None:
+        """Nor does it go on where a decision on data would."""
+
     def check(self, condition: Any, message: Any = None) -> None:
         fake_context.current().env.check(condition, message)
 

@@ -107,6 +107,13 @@ LIBRARY.impl("shaped", lambda x: x.sum(1), "CPU")
 LIBRARY.define("scale(Tensor(a!) x, float by) -> (Tensor(a!), Tensor)")
 LIBRARY.impl("scale", lambda x, by: (x.mul_(by), x.sum()), "CPU")
 torch.library.register_fake("dynamo_lite_eco::scale", lambda x, by: (x, x.new_empty(())), lib=LIBRARY)
+LIBRARY.define("decides(Tensor x) -> Tensor")
+LIBRARY.impl("decides", torch.clone, "CPU")
+torch.library.register_fake(
+    "dynamo_lite_eco::decides",
+    lambda x: torch.empty_like(x) if x.sum() > 0 else x.new_empty(int(x.sum())),
+    lib=LIBRARY,
+)
 OPS = torch.ops.dynamo_lite_eco
 
 
@@ -340,3 +347,11 @@ def test_custom_operators_in_a_fresh_process(tmp_path: Path) -> None:
     assert python("registered").strip() == "[3.0, 3.0, 3.0]"
     found = python()
     assert "archive-unknown-operator" in found and "dynamo_lite_fresh::fill" in found
+
+
+@both_modes
+def test_a_rule_that_looks_at_data_is_refused_by_name(strict: bool) -> None:
+    model = module(lambda self, x: OPS.decides(x))
+    with pytest.raises(dl.DataDependentError) as caught:
+        dl.export(model, (torch.ones(3),), strict=strict)
+    assert caught.value.id == "branch-on-tensor-data"
