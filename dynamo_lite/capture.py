@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import inspect
+import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from importlib import import_module
 from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any
@@ -153,8 +155,13 @@ class Capture:
             where = tracer.asked["mode"]
             run.assumptions.append(Assumption("the gradient mode", self.mode, "value", where))
         for name, (function, value, where) in tracer.settings.items():
-            self.settings.append((function, value))
+            self.settings.append((f"the setting that {self.library.name}.{name}() tells", function, value))
             run.assumptions.append(Assumption(f"the setting {name}", value, "value", where))
+        for assumption in run.assumptions:
+            root, _, key = assumption.path.partition(" ")
+            if root == "environment":
+                expected = None if assumption.kind == "absence" else assumption.expected
+                self.settings.append((assumption.path, partial(os.environ.get, key), expected))
         report = env.prove()
         env.closed = True
         return self._build(tracer, call, inputs, in_spec, run, outputs, report)

@@ -12,11 +12,12 @@ from dynamo_lite.library import TensorLibrary
 from dynamo_lite.live_hooks import Hooks
 from dynamo_lite.strict.policy.live_check import LiveCheck
 
-Setting = tuple[Callable[[], Any], Any]
+Setting = tuple[str, Callable[[], Any], Any]
+"""What is asked, in words, the function that tells it, and what it told at export."""
 
 
 class Conditions:
-    """The conditions of one capture. ``settings`` are functions that tell a setting of the process, with what they told. ``mode`` is the gradient mode that the program asked for (None: it did not)."""
+    """The conditions of one capture. ``settings`` of the process are what the program asked for, ``mode`` is the gradient mode if it asked for that."""
 
     __slots__ = ("_ambient", "_hooks", "_library", "_live", "_mode", "_settings")
 
@@ -41,9 +42,9 @@ class Conditions:
             return "the global state around the call (default dtype, autocast, function modes)"
         if self._mode is not None and self._library.grad_enabled() is not self._mode:
             return "the gradient mode around the call"
-        for function, value in self._settings:
+        for name, function, value in self._settings:
             if function() != value:
-                return f"the setting that torch.{function.__name__}() tells"
+                return name
         burned = None if self._live is None else self._live.problem(module)
         return burned or self._hooks.problem(module)
 
@@ -63,7 +64,7 @@ class Conditions:
         def holds() -> bool:
             return (
                 ambient() == expected
-                and all(function() == value for function, value in settings)
+                and all(function() == value for _, function, value in settings)
                 and (mode is None or grad_enabled() is mode)
                 and hooks()
                 and (burned is None or burned())

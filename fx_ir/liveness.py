@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 _STEP: Final = re.compile(r"\.([A-Za-z_]\w*)|\.(\d+)|\[([^\]]*)\]")
 _MISSING: Final = object()
+_UNKNOWN: Final = object()  # what a path leads to that starts at no root that is known here
 
 
 def check_assumptions(program: ExportedProgram, module: Any) -> list[str]:
@@ -31,7 +32,7 @@ def check_assumptions(program: ExportedProgram, module: Any) -> list[str]:
         if assumption.path.startswith("input "):
             continue
         value = resolve(assumption.path, module)
-        problem = _problem(assumption, value)
+        problem = _problem(assumption, value, module)
         if problem:
             place = "" if assumption.location is None else f" (read at {assumption.location})"
             found.append(f"{assumption.path}: {problem}{place}")
@@ -39,7 +40,7 @@ def check_assumptions(program: ExportedProgram, module: Any) -> list[str]:
 
 
 def resolve(path: str, module: Any) -> Any:
-    """What an assumption's path leads to now; a private marker where it leads nowhere."""
+    """What an assumption's path leads to now; a private marker where it leads nowhere, another where its start is not known here."""
     root, _, rest = path.partition(" ")
     if root == "environment":
         return os.environ.get(rest, _MISSING)
@@ -51,7 +52,7 @@ def resolve(path: str, module: Any) -> Any:
         head, steps = _split(rest)
         return _walk(_closure_of(module).get(head, _MISSING), steps)
     head, steps = _split(path)
-    return _walk(module, steps) if head == "self" else _MISSING
+    return _walk(module, steps) if head == "self" else _UNKNOWN
 
 
 def _split(text: str) -> tuple[str, list[tuple[str, Any]]]:
@@ -129,9 +130,15 @@ def _describe(value: Any) -> str:
     return repr(value)
 
 
-def _problem(assumption: Assumption, value: Any) -> str:
-    """What is wrong in words; empty when the assumption holds."""
+def _problem(assumption: Assumption, value: Any, module: Any) -> str:
+    """What is wrong in words; empty when the assumption holds, or is of what no path leads to."""
     expected, kind = assumption.expected, assumption.kind
+    if kind == "alias":
+        other = resolve(expected, module)
+        same = value is other or value is _UNKNOWN or other is _UNKNOWN
+        return "" if same else f"is another object than {expected}, at export it was the same"
+    if value is _UNKNOWN:
+        return ""
     if kind == "absence":
         return "" if value is _MISSING else f"exists now ({_describe(value)}), it did not at export"
     if value is _MISSING:
@@ -143,7 +150,11 @@ def _problem(assumption: Assumption, value: Any) -> str:
         same = value is expected or (isinstance(expected, str) and qualified_name(value) == expected)
         return "" if same else f"is {qualified_name(value)}, at export {expected}"
     if kind == "metadata":
-        return "" if _describe(value) == str(expected) else f"is {_describe(value)}, at export {expected}"
+        held = str(expected) in (
+            _describe(value),
+            repr(value),
+        )  # an array that is no tensor is told by what it holds
+        return "" if held else f"is {_describe(value)}, at export {expected}"
     if kind == "length":
         return "" if len(value) == expected else f"has length {len(value)}, at export {expected}"
     if kind == "keys":

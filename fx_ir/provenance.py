@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from solver.errors import Location
 
-AssumptionKind = Literal["value", "type", "identity", "metadata", "absence", "length", "keys"]
+AssumptionKind = Literal["value", "type", "identity", "metadata", "absence", "length", "keys", "alias"]
 EffectKind = Literal[
     "attribute",
     "item",
@@ -33,7 +33,7 @@ class Assumption:
 
     ``path`` says where from the start (``self.layers.0.training``, ``global model.py:SCALE``, ``closure n``,
     ``input x``, ``environment HOME``), ``expected`` is what was found, as data: the value itself for plain values and
-    containers of them, the qualified name for a type or a function.
+    containers of them, the qualified name for a type or a function, another path for one object under two (``alias``).
     """
 
     path: str
@@ -50,6 +50,7 @@ class Assumption:
             "absence": f"{self.path} does not exist",
             "length": f"len({self.path}) == {self.expected}",
             "keys": f"list({self.path}) == {self.expected!r}",
+            "alias": f"{self.path} is {self.expected}",
         }[self.kind]
         return meaning if self.location is None else f"{meaning}  (read at {self.location})"
 

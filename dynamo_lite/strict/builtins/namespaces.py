@@ -17,7 +17,8 @@ from dynamo_lite.strict.machine.frame import Frame, new_frame
 from dynamo_lite.strict.machine.limit import LIMIT
 from dynamo_lite.strict.machine.routine import Routine, call, start
 from dynamo_lite.strict.machine.run import get_traceback, shadow_frame
-from dynamo_lite.strict.machine.slots import lookup
+from dynamo_lite.strict.machine.slots import MISSING, lookup, slot
+from dynamo_lite.strict.machine.special import bound_call
 from dynamo_lite.strict.machine.view import FrameView, frame_locals, frame_of, host_frame, user_frame, view_of
 
 
@@ -64,7 +65,13 @@ def dir_(frame: Frame, args: tuple[Any, ...], kwargs: Kwargs) -> Frame | None:
         return start(frame, _dir_locals(frame_locals(user_frame(frame))))
     if len(args) != 1 or kwargs:
         return native(frame, dir, args, kwargs)
-    return start(frame, _dir(frame, args[0]))
+    obj = args[0]
+    method = slot(frame, type(obj), "__dir__")
+    if method is None and isinstance(obj, ModuleType) and "__dir__" in obj.__dict__:
+        return start(frame, _dir_of_module(obj))
+    if method is None or lookup(type(obj), "__dir__") is MISSING:
+        return native(frame, dir, args, kwargs)
+    return start(frame, _dir(frame, obj, method))
 
 
 def _dir_locals(namespace: Any) -> Routine:
@@ -73,20 +80,13 @@ def _dir_locals(namespace: Any) -> Routine:
     return (yield call(sorted, keys))
 
 
-def _dir(frame: Frame, obj: Any) -> Routine:
-    from dynamo_lite.strict.machine.slots import MISSING, slot
-    from dynamo_lite.strict.machine.special import bound_call
+def _dir_of_module(module: ModuleType) -> Routine:
+    names = yield call(module.__dict__["__dir__"])
+    return (yield call(sorted, names))
 
-    method = slot(frame, type(obj), "__dir__")
-    if method is None:
-        if isinstance(obj, ModuleType) and "__dir__" in obj.__dict__:
-            names = yield call(obj.__dict__["__dir__"])
-        else:
-            return dir(obj)
-    elif lookup(type(obj), "__dir__") is MISSING:
-        return dir(obj)
-    else:
-        names = yield from bound_call(frame, method, obj, ())
+
+def _dir(frame: Frame, obj: Any, method: Any) -> Routine:
+    names = yield from bound_call(frame, method, obj, ())
     return (yield call(sorted, names))
 
 

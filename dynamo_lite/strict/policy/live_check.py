@@ -82,6 +82,8 @@ class _Writer:
     def differs(self, read: Read, owner: str, found: str = "") -> str:
         """An expression that is true where the read gives something else now; empty where nothing can be said."""
         value = read.value
+        if read.meaning == "alias":
+            return f"{found} is not {self.owner(value)}"
         if read.meaning == "cache":
             return f"not {self.constant(value)}.is_held()"
         if read.meaning == "contents":

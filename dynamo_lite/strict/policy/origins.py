@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 from types import BuiltinFunctionType, FunctionType, MethodType, MethodWrapperType, ModuleType
 from typing import Any, Final, Literal
+from weakref import ReferenceType
 
 import numpy as np
 
@@ -21,7 +22,7 @@ from fx_ir.provenance import Assumption, AssumptionKind
 from solver.errors import Location
 
 StepKind = Literal["attr", "item", "cell"]
-Meaning = AssumptionKind | Literal["contents", "cache"]
+Meaning = AssumptionKind | Literal["contents", "cache", "alias"]
 OURS: Final = "_exported_programs"
 """The attribute of a module that the decorator adds."""
 LISTING: Final = frozenset({"items", "keys", "values", "copy"})
@@ -101,6 +102,16 @@ def _is_hooks(step: Any) -> bool:
     return type(step) is str and step.endswith("_hooks")
 
 
+def _owner(origin: Origin | None) -> Origin | None:
+    """The object whose attributes a dictionary holds."""
+    return origin.parent if origin is not None and origin.step == "__dict__" else origin
+
+
+def _is_step(known: Any, step: Any) -> bool:
+    """Whether two steps are one. Asks no code of the program's."""
+    return known is step or (type(known) is type(step) and id(type(step)) in _PLAIN and known == step)
+
+
 class _ByIdentity:
     """Stands for an object as a key."""
 
@@ -163,12 +174,16 @@ class Origins:
         if id(cls) in _PLAIN:
             self._record(origin, kind, step, value, "value")
             return
-        if id(value) in self._known:
+        known = self._known.get(id(value))
+        if known is not None:
+            self._again(known, origin, kind, step)
             return
         if cls is ModuleType:
             self.place(value, origin, kind, step)
             return
         if cls is MethodType:
+            if kind != "attr" or _holds(origin.value, step, value):
+                self._bound(self.place(value, origin, kind, step))
             return
         if issubclass(cls, _BY_IDENTITY):
             if kind == "attr" and not _holds(origin.value, step, value):
@@ -179,6 +194,8 @@ class Origins:
         made = self.place(value, origin, kind, step)
         if cls is MethodWrapperType:
             self._held_in(made, "__self__", value.__self__)
+        if issubclass(cls, ReferenceType):
+            self._referent(made)
         if issubclass(cls, partial):
             self._held_in(made, "args", value.args)
             self._held_in(made, "keywords", value.keywords)
@@ -186,6 +203,29 @@ class Origins:
             self._container(made, kind, step, value, origin)
         elif step not in _REGISTRIES and not _is_hooks(step) and is_container(value):
             self._assume_contents(made)
+
+    def _again(self, known: Origin, origin: Origin, kind: StepKind, step: Any) -> None:
+        """A known object was read. By another path than its own: both go on to lead to one object."""
+        registry = type(step) is str and step in _REGISTRIES
+        if registry or (_owner(known.parent) is _owner(origin) and _is_step(known.step, step)):
+            return
+        cls = type(known.value)
+        if cls is ModuleType:
+            return
+        if issubclass(cls, _BY_IDENTITY) and kind == "attr" and not _holds(origin.value, step, known.value):
+            return
+        self._record(origin, kind, step, known, "alias")
+
+    def _bound(self, method: Origin) -> None:
+        """A bound method that is held: its function, and the object that the function is given."""
+        self._record(method, "attr", "__func__", method.value.__func__, "identity")
+        self._held_in(method, "__self__", method.value.__self__)
+
+    def _referent(self, reference: Origin) -> None:
+        """What a weak reference leads to is found by a call, on no path."""
+        held = ReferenceType.__call__(reference.value)
+        if held is not None:
+            self.root(f"{reference.path()}()", held)
 
     def _held_by(self, function: Origin) -> None:
         """The cells that a function closes over, and the object that a C method is bound to, are outside as well."""
@@ -219,9 +259,7 @@ class Origins:
         self._record(origin, "attr", "keys", tuple(filter(OURS.__ne__, origin.value)), "keys")
 
     def _container(self, made: Origin, kind: StepKind, step: Any, value: Any, origin: Origin) -> None:
-        if made.step == "__dict__" and "_modules" not in value:
-            self._assume_contents(made)
-        if made.step in _REGISTRIES:
+        if made.step in _REGISTRIES and (made.step != "__dict__" or "_modules" in value):
             return
         if len(value) > LIMIT:
             self._assume_contents(made)
@@ -288,6 +326,8 @@ class Origins:
                 found.append(Assumption(read.origin.path(), "what it held", "identity", read.location))
             elif read.meaning == "contents":
                 found.append(Assumption(read.origin.path(), len(expected), "length", read.location))
+            elif read.meaning == "alias":
+                found.append(Assumption(path, expected.path(), "alias", read.location))
             else:
                 found.append(Assumption(path, expected, read.meaning, read.location))
         return found

@@ -42,6 +42,11 @@ def place_module(library: TensorLibrary, origins: Origins, module: Any) -> dict[
         placed[name] = origins.place(child, registry, "item", key)
         origins.assume_keys(registry)
         origins.assume_class(placed[name])
+    for owner in placed.values():
+        registry = origins.place(owner.value._modules, owner, "attr", "_modules")
+        for key, child in registry.value.items():
+            if child is not None:
+                origins.read_from(registry, "item", key, child)  # one module under two names
     return paths
 
 
@@ -98,9 +103,11 @@ def _assume_attributes(origins: Origins, owner: Any, names: set[str], asked: set
         value = state[name]
         if type(value) in PLAIN or isinstance(value, _CONTAINERS):
             origins.read(owner, "attr", name, value)
-        elif depth and _is_simple_object(value) and not origins.is_outside(value):
+        elif depth and _is_simple_object(value):
+            known = origins.is_outside(value)
             origins.read(owner, "attr", name, value)
-            _assume_attributes(origins, value, names, asked, depth - 1)
+            if not known:
+                _assume_attributes(origins, value, names, asked, depth - 1)
 
 
 def _is_simple_object(value: Any) -> bool:

@@ -36,7 +36,7 @@ from dynamo_lite.strict.machine.operators import NATIVE_BINARY, NATIVE_COMPARE
 from dynamo_lite.strict.machine.policy import CONSTANT_MARK
 from dynamo_lite.strict.machine.slots import MISSING, TypeSet, inherits, lookup, mro_of
 from dynamo_lite.strict.mutators import changed_by_numpy, mutated
-from dynamo_lite.strict.policy import impure, modules, tables
+from dynamo_lite.strict.policy import impure, modules, tables, whole
 from dynamo_lite.strict.policy.errors import CALL_REFUSED, FINALIZER, ITERATOR_OUTSIDE, WEAK_FRESH
 from dynamo_lite.strict.policy.origins import LISTING, Origin, Origins, StepKind
 from dynamo_lite.strict.policy.roots import globals_root, place_import
@@ -89,6 +89,7 @@ class TracePolicy(NullPolicy):
     def operate(self, fn: Callable[..., Any], *operands: Any) -> Any:
         for operand in operands:
             if id(type(operand)) not in tables.QUIET:
+                whole.look_at(self.load_attr, operands)
                 return self.watch.call(fn, operands, {})
         return fn(*operands)
 
@@ -99,6 +100,7 @@ class TracePolicy(NullPolicy):
             quiet = tables.QUIET
             if all(id(type(value)) in quiet for value in args) and not kwargs:
                 return fn(*args)
+            whole.look_at(self.load_attr, args)
         return self.watch.call(fn, args, kwargs)
 
     def lower(self, leaf: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -241,6 +243,7 @@ class TracePolicy(NullPolicy):
             result = self._number(symbolic, args[0])
         else:
             self._refuse_finalizer(fn, args)
+            whole.look(self.load_attr, fn, args, kwargs)
             result = self._watched(fn, args, kwargs)
         self.transaction.made(result)
         if fn is builtins.__import__:
