@@ -53,6 +53,30 @@ def _get_native(frame: Frame, obj: Any, name: str, extra: None) -> None:
 NATIVE_PLAN: Final[Plan] = (_get_native, None)
 
 
+def _get_asking(frame: Frame, obj: Any, name: str, getter: Any) -> Frame | None:
+    """C finds it, and may run code of the program for it: done in a routine, which the policy's observer is told of."""
+    if frame.policy is not None:
+        return start(frame, _asking(getter, obj, name))
+    frame.stack.append(getter(obj, name))
+    return None
+
+
+def _asking(getter: Any, obj: Any, name: str) -> Routine:
+    yield from ()  # it asks the machine for nothing
+    return getter(obj, name)
+
+
+_ASKING_PLAN: Final[Plan] = (_get_asking, getattr)
+
+
+def _asks(attribute: Any, name: str) -> bool:
+    """Whether C computes an attribute, and so may run code of the program: a type parameter's bound, a file's name, a class's ``__doc__``."""
+    return type(attribute) is types.GetSetDescriptorType and name not in _QUIET
+
+
+_QUIET: Final = frozenset({"__class__", "__dict__", "__weakref__"})
+
+
 def get_attr(frame: Frame, obj: Any, name: str) -> Frame | None:
     """``obj.name``: pushes the value (returns None), or returns the frame that will."""
     kind = type(obj)
@@ -125,7 +149,7 @@ def _plan(frame: Frame, kind: type, name: str) -> Plan:
         plan = _get_super, None
         native_getter = SUPER_GET
     elif type(getattribute) in NATIVE:
-        plan = NATIVE_PLAN
+        plan = _ASKING_PLAN
         native_getter = getattribute
     elif slot(frame, kind, "__getattribute__") is None:
         return NATIVE_PLAN
@@ -138,6 +162,8 @@ def _plan(frame: Frame, kind: type, name: str) -> Plan:
         return plan if hook is None or plan[0] is not _get_module else NATIVE_PLAN
     if plan[0] is _get_native:
         return _get_native_or_hook, (native_getter, hook)
+    if plan is _ASKING_PLAN:
+        plan = _get_asking, native_getter
     return _get_or_hook, (plan, hook)
 
 
@@ -149,7 +175,8 @@ def _plan_instance(frame: Frame, kind: type, name: str) -> Plan:
     attribute = lookup(kind, name)
     described = type(attribute)
     if attribute is MISSING or described in _PLAIN_KINDS:
-        return NATIVE_PLAN
+        # a method looks further in what it calls
+        return _ASKING_PLAN if kind is types.MethodType or _asks(attribute, name) else NATIVE_PLAN
     getter = lookup(described, "__get__")
     if getter is MISSING:
         return NATIVE_PLAN
@@ -320,6 +347,8 @@ def _get_class(frame: Frame, cls: Any, name: str, extra: None) -> Frame | None:
             if type(getter) is FunctionType:
                 return invoke(frame, getter, (attribute, None, cls), None)
             return start(frame, bound_call(frame, getter, attribute, (None, cls)))
+    if frame.policy is not None and _asks(above, name):
+        return start(frame, _asking(TYPE_GET, cls, name))
     frame.stack.append(TYPE_GET(cls, name))
     return None
 
