@@ -34,9 +34,10 @@ def _load(source: str) -> tuple[Callable[[], int], list[str], list[str]]:
         log.append(sep.join(map(str, values)))
 
     def report(error: BaseException) -> None:
-        log.append(f"{type(error).__name__}{error.args}")
-        for each in (error.__cause__, error.__context__):
-            if each is not None:
+        for each in (error, error.__cause__, error.__context__):
+            if isinstance(each, RecursionError):  # whether C or Python notices is not compared
+                log.append("RecursionError")
+            elif each is not None:
                 log.append(f"{type(each).__name__}{each.args}")
 
     namespace: dict[str, Any] = {
