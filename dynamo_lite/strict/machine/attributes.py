@@ -391,6 +391,8 @@ def _get_super(frame: Frame, obj: Any, name: str, extra: None) -> Frame | None:
             receiver = _self(obj)
             instance = None if receiver is owner else receiver
             return get_from(frame, attribute, instance, owner, lambda: SUPER_GET(obj, name))
+        if frame.policy is not None and _asks(attribute, name):
+            return start(frame, _asking(SUPER_GET, obj, name))
     frame.stack.append(SUPER_GET(obj, name))
     return None
 

@@ -67,6 +67,12 @@ class Raw(io.RawIOBase):
         return True
 
 
+class Above(classmethod):  # type: ignore[type-arg]
+    @property
+    def through(self) -> Any:
+        return super().__isabstractmethod__
+
+
 class Hooked(classmethod):  # type: ignore[type-arg]
     def __getattr__(self, name: str) -> int:
         raise AssertionError("C finds it")
@@ -97,6 +103,7 @@ COMPUTED: Final[dict[str, tuple[Callable[[], Any], str]]] = {
     "of the origin of an alias": (lambda: types.GenericAlias(Called, (int,)), "seen"),
     "of what a classmethod wraps": (lambda: classmethod(Called()), "__isabstractmethod__"),
     "of what a property wraps": (lambda: property(Called()), "__isabstractmethod__"),
+    "of what is above": (lambda: Above(Called()), "through"),
     "of a class": (lambda: Documented, "__doc__"),
     "of what a reader reads": (lambda: io.BufferedReader(Raw()), "name"),
     "of what a text file reads": (lambda: io.TextIOWrapper(io.BufferedReader(Raw())), "name"),
