@@ -9,7 +9,7 @@ import numpy as np
 
 from fx_ir.dtypes import CPU, Device, DType, get_default_dtype, result_type
 from fx_ir.meta import Size, TensorMeta
-from fx_ir.ops.arrays import Array, as_array, pair
+from fx_ir.ops.arrays import Array, as_array, pair, to_float
 from fx_ir.ops.batch_norm import fake_group_norm, group_norm
 from fx_ir.ops.indexing import fake_index, index
 from fx_ir.ops.joining import cat, fake_cat, fake_flip, flip
@@ -120,12 +120,13 @@ def _cosine_loss(
 def _fake_poisson(
     input: TensorMeta, target: TensorMeta, log_input: bool, full: bool, eps: float, reduction: int
 ) -> TensorMeta:
-    return fake_reduced(elementwise(result_type(input, target), input, target), reduction)
+    first = input if input.dtype.is_floating_point else input.like(dtype=get_default_dtype())
+    return fake_reduced(elementwise(result_type(first, target), input, target), reduction)
 
 
 def _poisson(input: Array, target: Array, log_input: bool, full: bool, eps: float, reduction: int) -> Array:
     """Minus the log-likelihood of a Poisson distribution; ``full`` adds Stirling's term where the target is above 1."""
-    a, b = pair(input, target)
+    a, b = pair(to_float(input), target)
     loss = np.exp(a) - b * a if log_input else a - b * np.log(a + eps)
     if full:
         loss = loss + np.where(b > 1, b * np.log(b) - b + 0.5 * np.log(2 * np.pi * b), 0)

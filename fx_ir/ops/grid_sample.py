@@ -14,6 +14,7 @@ import numpy as np
 from fx_ir.meta import Size, TensorMeta
 from fx_ir.ops.arrays import Array, as_array, compute_type
 from fx_ir.ops.matmul import check_same_dtype
+from fx_ir.ops.pool import image_meta, in_order
 from fx_ir.ops.registry import register
 from fx_ir.ops.shapes import same
 
@@ -149,7 +150,7 @@ def affine_grid(theta: Array, size: Sequence[int], align_corners: bool) -> Array
 def fake_max_unpool2d(self: TensorMeta, indices: TensorMeta, output_size: Sequence[Size]) -> TensorMeta:
     if indices.dtype.name != "int64":
         raise RuntimeError(f"elements in indices should be type int64 but got: {indices.dtype.name}")
-    return TensorMeta((*self.shape[:-2], *output_size), self.dtype, self.device)
+    return image_meta(self, 2, output_size)
 
 
 def max_unpool2d(self: Array, indices: Array, output_size: Sequence[int]) -> Array:
@@ -161,7 +162,7 @@ def max_unpool2d(self: Array, indices: Array, output_size: Sequence[int]) -> Arr
     planes = self.reshape(-1, self.shape[-2] * self.shape[-1])
     result = np.zeros((planes.shape[0], cells), self.dtype)
     np.put_along_axis(result, indices.reshape(planes.shape), planes, 1)
-    return result.reshape(*self.shape[:-2], *output_size)
+    return in_order(result.reshape(*self.shape[:-2], *output_size), self, 2)
 
 
 _ARGUMENTS: Final = (

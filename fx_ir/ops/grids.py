@@ -9,8 +9,8 @@ import numpy as np
 
 from fx_ir.dtypes import result_type
 from fx_ir.meta import Size, TensorMeta
-from fx_ir.ops.arrays import Array, as_array
-from fx_ir.ops.joining import fake_cat
+from fx_ir.ops.arrays import Array, as_array, copied
+from fx_ir.ops.joining import cat, fake_cat
 from fx_ir.ops.registry import register, register_inplace
 from fx_ir.ops.reshape import fake_reshape
 from fx_ir.ops.shapes import (
@@ -124,18 +124,31 @@ def fake_diff(
     prepend: TensorMeta | None = None,
     append: TensorMeta | None = None,
 ) -> TensorMeta:
+    """Laid out as sums are, in the order of the operand's memory. Zero steps copy the tensor alone, whatever is joined to it."""
+    if self.ndim == 0:
+        raise RuntimeError("diff expects input to be at least one-dimensional")
+    if n < 0:
+        raise RuntimeError(f"order must be non-negative but got {n}")
     dim = wrap_dim(dim, self.ndim)
-    whole = fake_cat([part for part in (prepend, self, append) if part is not None], dim)
+    parts = [part for part in (prepend, self, append) if part is not None]
+    whole = fake_cat(parts, dim) if len(parts) > 1 else self
+    if n == 0:
+        return elementwise(self.dtype, self)
     from solver.sym import sym_max
 
     size = sym_max(whole.shape[dim] - n, 0)
-    return TensorMeta((*whole.shape[:dim], size, *whole.shape[dim + 1 :]), whole.dtype, whole.device)
+    shape = (*whole.shape[:dim], size, *whole.shape[dim + 1 :])
+    strides = None if whole.is_plain else lambda: whole.strides
+    return elementwise(whole.dtype, whole.like(shape=shape, strides=strides))
 
 
 def diff(
     self: Array, n: int = 1, dim: int = -1, prepend: Array | None = None, append: Array | None = None
 ) -> Array:
-    whole = np.concatenate([part for part in (prepend, self, append) if part is not None], axis=dim)
+    if n == 0:
+        return copied(self)
+    parts = [part for part in (prepend, self, append) if part is not None]
+    whole = cat(parts, dim) if len(parts) > 1 else self
     if whole.dtype == np.bool_:
         for _ in range(n):
             whole = np.diff(whole, axis=dim)

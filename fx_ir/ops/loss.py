@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from fx_ir.dtypes import Category, result_type
+from fx_ir.dtypes import Category, get_default_dtype, result_type
 from fx_ir.meta import Size, TensorMeta
 from fx_ir.ops.arrays import Array, as_array, compute_type, pair, to_float
 from fx_ir.ops.norm import log_softmax
@@ -260,14 +260,17 @@ def cdist(x1: Array, x2: Array, p: float = 2.0, compute_mode: int | None = None)
 def _margin_ranking(
     input1: Array, input2: Array, target: Array, margin: float = 0.0, reduction: int = MEAN
 ) -> Array:
-    loss = np.maximum(-target * (input1 - input2) + margin, 0)
-    return reduce_loss(as_array(loss), reduction, to_float(input1).dtype)
+    first, second, sign = map(to_float, (input1, input2, target))
+    loss = as_array(np.maximum(-sign * (first - second) + first.dtype.type(margin), 0))
+    return reduce_loss(loss, reduction, loss.dtype)
 
 
 def _fake_margin_ranking(
     input1: TensorMeta, input2: TensorMeta, target: TensorMeta, margin: float = 0.0, reduction: int = MEAN
 ) -> TensorMeta:
-    return fake_reduced(elementwise(result_type(input1, input2, target), input1, input2, target), reduction)
+    dtype = result_type(input1, input2, target)
+    wide = dtype if dtype.is_floating_point else get_default_dtype()  # the margin is a float
+    return fake_reduced(elementwise(wide, input1, input2, target), reduction)
 
 
 def _declare() -> None:

@@ -56,6 +56,11 @@ def _fake_pooled(self: TensorMeta, rank: int, sizes: Sequence[Size]) -> TensorMe
             raise RuntimeError(
                 f"Given input size: {list(self.shape)}. Calculated output size: {list(sizes)}. Output size is too small"
             )
+    return image_meta(self, rank, sizes)
+
+
+def image_meta(self: TensorMeta, rank: int, sizes: Sequence[Size]) -> TensorMeta:
+    """A tensor of other extents in its last ``rank`` dimensions: batches keep channels last where PyTorch sees them in ``self``."""
     shape = (*self.shape[: self.ndim - rank], *sizes)
     if self.is_plain or self.ndim != rank + 2 or rank == 1:
         return TensorMeta(shape, self.dtype, self.device)
@@ -85,7 +90,8 @@ def fake_pool(
     return _fake_pooled(self, rank, sizes)
 
 
-def _in_order(result: Array, self: Array, rank: int) -> Array:
+def in_order(result: Array, self: Array, rank: int) -> Array:
+    """The result laid out as :func:`image_meta` says."""
     if self.flags.c_contiguous or rank == 1 or not suggests_channels_last(describe(self)):
         return np.ascontiguousarray(result)
     return laid_out(result, channels_last_strides(result.shape))
@@ -150,7 +156,7 @@ def max_pool(
     result = seen[(..., *places[0])].copy()
     for place in places[1:]:
         np.maximum(result, seen[(..., *place)], out=result)
-    return _in_order(result if self.ndim == rank + 2 else result[0], self, rank)
+    return in_order(result if self.ndim == rank + 2 else result[0], self, rank)
 
 
 def max_pool_with_indices(
@@ -172,7 +178,7 @@ def max_pool_with_indices(
     index = _flat_positions(chosen, window, batch.shape[2:])
     if self.ndim != rank + 2:
         values, index = values[0], index[0]
-    return _in_order(values, self, rank), _in_order(index, self, rank)
+    return in_order(values, self, rank), in_order(index, self, rank)
 
 
 def _flat_positions(chosen: Array, window: tuple[list[int], ...], shape: Sequence[int]) -> Array:
@@ -208,7 +214,7 @@ def avg_pool(
     else:
         result = total / _cells(window, sizes, batch.shape[2:], count_include_pad).astype(total.dtype)
     result = as_array(result).astype(self.dtype, copy=False)
-    return _in_order(result if self.ndim == rank + 2 else result[0], self, rank)
+    return in_order(result if self.ndim == rank + 2 else result[0], self, rank)
 
 
 def _cells(
@@ -271,7 +277,7 @@ def _adaptive(self: Array, output_size: Sequence[int], reduce: Callable[[Array, 
             reduce(result[(*(slice(None),) * axis, slice(low, high))], axis) for low, high in _bounds(size, count)
         ]  # fmt: skip
         result = np.stack(parts, axis=axis)
-    return _in_order(result if result is not self else self.copy(), self, rank)
+    return in_order(result if result is not self else self.copy(), self, rank)
 
 
 def adaptive_avg_pool(self: Array, output_size: Sequence[int]) -> Array:
@@ -303,7 +309,7 @@ def adaptive_max_pool(self: Array, output_size: Sequence[int]) -> tuple[Array, A
         chosen = flat.argmax(axis=-1)
         values[(..., *place)] = np.take_along_axis(flat, chosen[..., None], axis=-1)[..., 0]
         index[(..., *place)] = positions[box].reshape(-1)[chosen]
-    return _in_order(values, self, rank), _in_order(index, self, rank)
+    return in_order(values, self, rank), in_order(index, self, rank)
 
 
 # --- declarations ----------------------------------------------------------------------------------------------------

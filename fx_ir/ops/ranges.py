@@ -13,7 +13,6 @@ from fx_ir.dtypes import (
     Category,
     Device,
     DType,
-    bool_,
     get_default_dtype,
     int64,
     of_number,
@@ -24,15 +23,23 @@ from fx_ir.ops.creation import OPTIONS, made
 from fx_ir.ops.registry import register
 
 
-def range_length(start: Any, end: Any, step: Any) -> Size:
-    """How many numbers ``arange`` gives: a ceiling, kept symbolic for symbolic bounds."""
+def range_length(start: Any, end: Any, step: Any, dtype: DType) -> Size:
+    """How many numbers ``arange`` gives: a ceiling, kept symbolic for symbolic bounds.
+
+    The sign of the step is compared with the bounds as they are given. int64 then counts with whole numbers, every other
+    type in double precision with the bounds as given: ``arange(0, 1.5, 0.5, dtype=int32)`` is three zeros.
+    """
     if step == 0:
         raise RuntimeError("step must be nonzero")
-    distance = end - start if not (type(start) is int and start == 0) else end
+    distance = _distance(start, end)
     if (distance < 0) if step > 0 else (distance > 0):
         raise RuntimeError("upper bound and larger bound inconsistent with step sign")
-    length: Size = distance
-    if _is_float(start) or _is_float(end) or _is_float(step):
+    if dtype is int64 and any(map(_is_float, (start, end, step))):
+        return range_length(*map(_whole, (start, end, step)), dtype)
+    if dtype is not int64 and {type(start), type(end), type(step)} <= {bool, int, float}:
+        return math.ceil((float(end) - float(start)) / float(step))
+    length: Size
+    if any(map(_is_float, (start, end, step))):
         length = math.ceil(distance / step)
     elif step > 0:
         length = distance if type(step) is int and step == 1 else (distance + (step - 1)) // step
@@ -41,22 +48,30 @@ def range_length(start: Any, end: Any, step: Any) -> Size:
     return length
 
 
+def _distance(start: Any, end: Any) -> Any:
+    return end if type(start) is int and start == 0 else end - start
+
+
+def _whole(number: Any) -> Any:
+    """A number as int64 has it: without its fraction."""
+    return math.trunc(number) if _is_float(number) else number
+
+
 def _is_float(value: Any) -> bool:
     return of_number(value).is_floating_point
 
 
 def _arange_dtype(dtype: DType | None, *numbers: Any) -> DType:
     if dtype is not None:
+        if dtype.category not in (Category.INTEGER, Category.FLOAT):
+            raise RuntimeError(f"arange makes no numbers of type {dtype}")
         return dtype
     return get_default_dtype() if any(_is_float(number) for number in numbers) else int64
 
 
 def _fake_arange(start: Any, end: Any, step: Any, dtype: DType | None, device: Device | None) -> TensorMeta:
-    return TensorMeta(
-        (range_length(start, end, step),),
-        _arange_dtype(dtype, start, end, step),
-        CPU if device is None else device,
-    )
+    target = _arange_dtype(dtype, start, end, step)
+    return TensorMeta((range_length(start, end, step, target),), target, CPU if device is None else device)
 
 
 def _fake_arange_end(
@@ -73,12 +88,10 @@ def _fake_arange_step(
 
 def arange(start: Any, end: Any, step: Any = 1, *, dtype: DType | None = None, **_: Any) -> Array:
     target = _arange_dtype(dtype, start, end, step)
-    if target.category < Category.FLOAT:
-        start, end, step = (int(number) if target is not bool_ else number for number in (start, end, step))
-    length = int(range_length(start, end, step))
-    if target.category < Category.FLOAT:
-        return np.arange(start, start + length * step, step).astype(target.numpy, copy=False)
-    return as_array(start + np.arange(length, dtype=np.float64) * step).astype(target.numpy)
+    places = np.arange(int(range_length(start, end, step, target)))
+    if target.category is Category.INTEGER:
+        return as_array(int(start) + places * int(step)).astype(target.numpy, copy=False)
+    return as_array(start + places.astype(np.float64) * step).astype(target.numpy)
 
 
 def _arange_end(end: Any, *, dtype: DType | None = None, **options: Any) -> Array:

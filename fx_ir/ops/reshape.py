@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from fx_ir.meta import Size, Sizes, TensorMeta
-from fx_ir.ops.arrays import Array
+from fx_ir.ops.arrays import Array, dense
 from fx_ir.ops.registry import Call, ViewRule, register
-from fx_ir.ops.shapes import contiguous_or, same, wrap_dim
+from fx_ir.ops.shapes import contiguous_or, is_contiguous, same, wrap_dim
 from fx_ir.ops.viewing import infer_size, product, view_strides
 
 # --- fake rules ------------------------------------------------------------------------------------------------------
@@ -69,6 +69,19 @@ def fake_flatten(self: TensorMeta, start_dim: int = 0, end_dim: int = -1) -> Ten
         return self
     merged = product(self.shape[start : end + 1])
     return reshaped(self, (*self.shape[:start], merged, *self.shape[end + 1 :]))
+
+
+def _fake_ravel(self: TensorMeta) -> TensorMeta:
+    """Flat and contiguous: unlike ``flatten``, a copy of evenly spaced elements with gaps."""
+    shape = (product(self.shape),)
+    if self.is_plain:
+        return reshaped(self, shape)
+    return self.like(
+        shape=shape,
+        strides=lambda: _reshaped_strides(self, shape) if is_contiguous(self) else None,
+        requires_grad=False,
+        offset=lambda: self.offset if is_contiguous(self) else 0,
+    )
 
 
 def fake_unflatten(self: TensorMeta, dim: int, sizes: Sequence[Size]) -> TensorMeta:
@@ -194,6 +207,10 @@ def flatten(self: Array, start_dim: int = 0, end_dim: int = -1) -> Array:
     return self.reshape((*self.shape[:start], merged, *self.shape[end + 1 :]))
 
 
+def _ravel(self: Array) -> Array:
+    return dense(self).reshape(-1)
+
+
 def unflatten(self: Array, dim: int, sizes: Sequence[int]) -> Array:
     dim = wrap_dim(dim, self.ndim)
     inner = infer_size((self.shape[dim],), sizes)
@@ -256,6 +273,10 @@ def _reshape_views(result: TensorMeta, self: TensorMeta, *args: Any, **kwargs: A
     return _viewable(self, result.shape)
 
 
+def _ravel_views(result: TensorMeta, self: TensorMeta) -> bool:
+    return is_contiguous(self)
+
+
 SHAPE_RULE = ViewRule(back_to_shape)
 
 
@@ -273,7 +294,7 @@ _SHAPED: dict[str, tuple[Any, Any, Any]] = {
     "reshape(Tensor(a) self, SymInt[] shape)": (fake_reshape, reshape, _MAYBE),
     "reshape_as(Tensor(a) self, Tensor other)": (_as(fake_reshape), _as(reshape), _MAYBE),
     "flatten.using_ints(Tensor(a) self, int start_dim=0, int end_dim=-1)": (fake_flatten, flatten, _MAYBE),
-    "ravel(Tensor(a) self)": (fake_flatten, flatten, _MAYBE),
+    "ravel(Tensor(a) self)": (_fake_ravel, _ravel, {"view": SHAPE_RULE, "maybe_view": _ravel_views}),
     "unflatten.int(Tensor(a) self, int dim, SymInt[] sizes)": (fake_unflatten, unflatten, _VIEW),
     "unsqueeze(Tensor(a) self, int dim)": (fake_unsqueeze, unsqueeze, _VIEW),
     "squeeze(Tensor(a) self)": (fake_squeeze, squeeze, _VIEW),

@@ -179,6 +179,10 @@ VIEWS: Final[dict[str, Callable[[Any], Any]]] = {
     "permuted by names": lambda x: torch.einsum("ba", x),
     "diagonals": lambda x: torch.einsum("ijij->ji", x.view(2, 2, 2, 2)),
     "with dots": lambda x: torch.einsum("a...b->b...a", x.view(2, 4, 2)),
+    "raveled": lambda x: x.ravel(),
+    "raveled column": lambda x: x[:, 1].ravel(),
+    "raveled corner": lambda x: x[:2, :2].ravel(),
+    "flattened column": lambda x: x[:, 1].flatten(),
     "product of one": lambda x: torch.cartesian_prod(x[0]),
 }
 

@@ -22,7 +22,8 @@ def reshapes() -> list[Sample]:
         sample("reshape", F(3, 2, 4, layout="wide"), [3, 8]), sample("reshape", F(3, 2, 4, layout="wide"), [24]),
         sample("flatten.using_ints", F(2, 3, 4)), sample("flatten.using_ints", F(2, 3, 4), 1), sample("flatten.using_ints", F()),
         sample("flatten.using_ints", F(2, 3, 4), 0, 1), sample("flatten.using_ints", F(2, 3, 4, layout="swap"), 1, 2),
-        sample("flatten.using_ints", F(2, 3), 1, 1), sample("ravel", F(2, 3, layout="t")), sample("ravel", F(2, 3)), sample("unflatten.int", F(2, 12), 1, [3, -1]),
+        sample("flatten.using_ints", F(2, 3), 1, 1), sample("ravel", F(2, 3, layout="t")), sample("ravel", F(2, 3)),
+        sample("ravel", F(2, 3, layout="step")), sample("ravel", F(6, layout="step")), sample("ravel", F()), sample("unflatten.int", F(2, 12), 1, [3, -1]),
         sample("unflatten.int", F(12, 2, layout="t"), 0, [3, 4]), sample("_unsafe_view", F(3, 4), [6, 2]),
         sample("unsqueeze", F(3, 4), 0), sample("unsqueeze", F(3, 4), -1), sample("unsqueeze", F(2, 3, layout="t"), 1),
         sample("unsqueeze", F(), 0), sample("squeeze", F(1, 3, 1)), sample("squeeze.dim", F(1, 3, 1), 0), sample("squeeze.dim", F(1, 3), 1),
@@ -141,7 +142,9 @@ def joining() -> list[Sample]:
         sample("diag_embed", F(2, 3)), sample("diag_embed", F(2, 3), 1), sample("diag_embed", F(2, 3), -1, 0, 2), sample("meshgrid", [F(3), F(4)]),
         sample("meshgrid.indexing", [F(3), F(4)], indexing="xy"), sample("meshgrid.indexing", [F(3), F(4), F(2)], indexing="ij"),
         sample("cartesian_prod", [F(3), F(2)]), sample("cartesian_prod", [F(3)]), sample("diff", F(3, 5)), sample("diff", F(5, 3), 2, 0),
-        sample("diff", L(5), 1, -1, L(1), L(2)), sample("diff", B(5)), sample("complex", F(3), F(3)), sample("polar", T((3,), values="positive"), F(3)),
+        sample("diff", L(5), 1, -1, L(1), L(2)), sample("diff", B(5)),
+        sample("diff", F(3, 5, layout="t"), 2, 0), sample("diff", F(3, 5, layout="step")), sample("diff", F(2, 3, 4, layout="between"), 1, 1),
+        sample("diff", F(3, 5, layout="t"), 0, 0, F(1, 5), F(2, 5)), sample("diff", B(3, 5, layout="t"), 1, 0), sample("diff", L(3, 2), 3), sample("complex", F(3), F(3)), sample("polar", T((3,), values="positive"), F(3)),
     ]  # fmt: skip
 
 

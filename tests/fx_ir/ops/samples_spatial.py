@@ -168,9 +168,11 @@ def losses() -> list[Sample]:
             sample("cross_entropy_loss", F(3, 5), L(3, low=0, high=5), None, reduction), sample("cross_entropy_loss", F(3, 5, 4), L(3, 4, low=0, high=5), T((5,), values="positive"), reduction, 2), sample("cross_entropy_loss", F(5), L(low=0, high=5), None, reduction),
             sample("cross_entropy_loss", F(3, 5), L(3, low=0, high=5), T((5,), values="positive"), reduction, 1, 0.1), sample("cross_entropy_loss", F(3, 5), T((3, 5), values="unit"), T((5,), values="positive"), reduction, -100, 0.1), sample("cross_entropy_loss", F(3, 5), L(3, low=0, high=5), None, reduction, -100, 0.2),
             sample("nll_loss", F(3, 5), L(3, low=0, high=5), None, reduction), sample("nll_loss_nd", F(3, 5, 4), L(3, 4, low=0, high=5), T((5,), values="positive"), reduction, 1), sample("margin_ranking_loss", F(3), F(3), F(3), 0.2, reduction),
+            sample("margin_ranking_loss", L(3), L(3), L(3), 0.2, reduction), sample("margin_ranking_loss", L(3), L(3), F(3), 0.0, reduction),
         ]  # fmt: skip
         found += [
             sample("soft_margin_loss", F(3, 4), F(3, 4), reduction), sample("poisson_nll_loss", F(3, 4), T((3, 4), values="positive"), True, False, 1e-8, reduction), sample("poisson_nll_loss", T((3, 4), values="positive"), T((3, 4), values="above"), False, True, 1e-8, reduction), sample("poisson_nll_loss", F(3, 4), T((3, 4), values="positive"), True, True, 1e-8, reduction),
+            sample("poisson_nll_loss", L(3, 4), L(3, 4), True, False, 1e-8, reduction), sample("poisson_nll_loss", L(3, 4, low=1), L(3, 4, low=2), False, True, 1e-8, reduction),
             sample("multi_margin_loss", F(3, 5), L(3, low=0, high=5), 1, 1, None, reduction), sample("multi_margin_loss", F(3, 5), L(3, low=0, high=5), 2, 0.5, T((5,), values="positive"), reduction), sample("multi_margin_loss", F(5), L(low=0, high=5), 1, 1, None, reduction), sample("multi_margin_loss", F(5), L(1, low=0, high=5), 1, 1, None, reduction),
         ]  # fmt: skip
     found += [sample("cosine_similarity", F(3, 4), F(3, 4)), sample("cosine_similarity", F(2, 3, 4), F(4), -1), sample("pairwise_distance", F(3, 4), F(3, 4)), sample("pairwise_distance", F(3, 4), F(4), 1.0, 1e-6, True), sample("cdist", F(3, 4), F(5, 4)), sample("cdist", F(2, 3, 4), F(2, 5, 4), 1.0)]  # fmt: skip
@@ -265,6 +267,7 @@ def grid_samples() -> list[Sample]:
     found += [
         sample("affine_grid_generator", F(2, 3, 4), [2, 3, 4, 5, 1], False),
         sample("max_unpool2d", F(2, 3, 2, 2), L(2, 3, 2, 2, low=5, high=6), [4, 5]),
+        sample("max_unpool2d", F(2, 3, 1, 2, layout="last"), L(2, 3, 1, 2, low=5, high=6), [4, 5]),
         sample("_upsample_nearest_exact1d", F(2, 3, 5), [8]),
         sample("_upsample_nearest_exact1d.vec", F(2, 3, 5), None, [1.7]),
         sample("_upsample_nearest_exact2d", F(2, 3, 4, 5), [7, 3]),
