@@ -120,7 +120,7 @@ def solve_triangular(
 
 def fake_cholesky(self: TensorMeta, *, upper: bool = False) -> TensorMeta:
     _check_square("linalg.cholesky", self)
-    return TensorMeta(self.shape, self.dtype, self.device) if upper else _by_columns(self.shape, self)
+    return _by_columns(self.shape, self)
 
 
 def cholesky(self: Array, *, upper: bool = False) -> Array:
@@ -128,7 +128,7 @@ def cholesky(self: Array, *, upper: bool = False) -> Array:
         lower = np.linalg.cholesky(self)
     except np.linalg.LinAlgError:
         raise RuntimeError("linalg.cholesky: The input is not positive-definite.") from None
-    return np.ascontiguousarray(lower.conj().swapaxes(-1, -2)) if upper else _to_columns(lower)
+    return _to_columns(lower.conj().swapaxes(-1, -2) if upper else lower)
 
 
 def fake_householder(input: TensorMeta, tau: TensorMeta) -> TensorMeta:

@@ -35,7 +35,7 @@ def range_length(start: Any, end: Any, step: Any, dtype: DType) -> Size:
     if (distance < 0) if step > 0 else (distance > 0):
         raise RuntimeError("upper bound and larger bound inconsistent with step sign")
     if dtype is int64 and any(map(_is_float, (start, end, step))):
-        return range_length(*map(_whole, (start, end, step)), dtype)
+        return range_length(_whole(start), _whole(end), _whole(step), dtype)
     if dtype is not int64 and {type(start), type(end), type(step)} <= {bool, int, float}:
         return math.ceil((float(end) - float(start)) / float(step))
     length: Size

@@ -308,6 +308,10 @@ def matrices() -> list[Sample]:
             for upper, unit in ((True, False), (False, False), (False, True))
         ],
         sample("linalg_cholesky", F(1, 1, values="positive")),
+        *[
+            sample("linalg_cholesky", T((3, 3), given=(4, 1, 0, 1, 3, 1, 0, 1, 5)), upper=upper)
+            for upper in (False, True)
+        ],
         sample("linalg_cholesky", F(1, 1, values="positive"), upper=True),
     ]
 
