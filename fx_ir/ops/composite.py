@@ -13,7 +13,15 @@ from fx_ir.ops.arrays import Array, as_array, pair, to_float
 from fx_ir.ops.batch_norm import fake_group_norm, group_norm
 from fx_ir.ops.indexing import fake_index, index
 from fx_ir.ops.joining import cat, fake_cat, fake_flip, flip
-from fx_ir.ops.loss import MEAN, cosine_similarity, fake_reduced, pairwise_distance, reduce_loss
+from fx_ir.ops.loss import (
+    MEAN,
+    cosine_similarity,
+    fake_pairwise_distance,
+    fake_reduced,
+    floating,
+    pairwise_distance,
+    reduce_loss,
+)
 from fx_ir.ops.matmul import check_same_dtype
 from fx_ir.ops.reduction import axes, reduced
 from fx_ir.ops.registry import register
@@ -68,8 +76,10 @@ def _fake_triplet(
     swap: bool = False,
     reduction: int = MEAN,
 ) -> TensorMeta:
-    shape = broadcast_shapes(anchor.shape, positive.shape, negative.shape)
-    return fake_reduced(TensorMeta(shape[:-1], anchor.dtype, anchor.device), reduction)
+    distances = [fake_pairwise_distance(anchor, other, p, eps) for other in (positive, negative)]
+    if swap:
+        distances.append(fake_pairwise_distance(positive, negative, p, eps))
+    return fake_reduced(elementwise(result_type(*distances), *distances), reduction)
 
 
 def _triplet(
@@ -85,7 +95,8 @@ def _triplet(
     near, far = pairwise_distance(anchor, positive, p, eps), pairwise_distance(anchor, negative, p, eps)
     if swap:
         far = as_array(np.minimum(far, pairwise_distance(positive, negative, p, eps)))
-    return reduce_loss(as_array(np.maximum(margin + near - far, 0)), reduction, anchor.dtype)
+    loss = as_array(np.maximum(near.dtype.type(margin) + near - far, 0))
+    return reduce_loss(loss, reduction, loss.dtype)
 
 
 def _fake_hinge(
@@ -103,8 +114,7 @@ def _hinge(self: Array, target: Array, margin: float = 1.0, reduction: int = MEA
 def _fake_cosine_loss(
     input1: TensorMeta, input2: TensorMeta, target: TensorMeta, margin: float = 0.0, reduction: int = MEAN
 ) -> TensorMeta:
-    dtype = input1.dtype if input1.dtype.is_floating_point else get_default_dtype()
-    return fake_reduced(TensorMeta(target.shape, dtype, input1.device), reduction)
+    return fake_reduced(TensorMeta(target.shape, floating(input1.dtype), input1.device), reduction)
 
 
 def _cosine_loss(
@@ -120,7 +130,7 @@ def _cosine_loss(
 def _fake_poisson(
     input: TensorMeta, target: TensorMeta, log_input: bool, full: bool, eps: float, reduction: int
 ) -> TensorMeta:
-    first = input if input.dtype.is_floating_point else input.like(dtype=get_default_dtype())
+    first = input.like(dtype=floating(input.dtype))
     return fake_reduced(elementwise(result_type(first, target), input, target), reduction)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from fx_ir.dtypes import Category, get_default_dtype, result_type
+from fx_ir.dtypes import Category, DType, get_default_dtype, result_type
 from fx_ir.meta import Size, TensorMeta
 from fx_ir.ops.arrays import Array, as_array, compute_type, pair, to_float
 from fx_ir.ops.norm import log_softmax
@@ -17,6 +17,11 @@ from fx_ir.ops.shapes import broadcast_shapes, elementwise, same, wrap_dim
 from fx_ir.ops.statistics import vector_norm
 
 NONE, MEAN, SUM = 0, 1, 2
+
+
+def floating(dtype: DType) -> DType:
+    """The type that a number with a fraction makes of this one: the default floating type of integers and bools."""
+    return get_default_dtype() if dtype.category < Category.FLOAT else dtype
 
 
 def fake_reduced(meta: TensorMeta, reduction: int) -> TensorMeta:
@@ -233,14 +238,14 @@ def fake_pairwise_distance(
     x1: TensorMeta, x2: TensorMeta, p: float = 2.0, eps: float = 1e-06, keepdim: bool = False
 ) -> TensorMeta:
     shape = broadcast_shapes(x1.shape, x2.shape)
-    dtype = result_type(x1, x2)
+    dtype = floating(result_type(x1, x2))
     return reduced(TensorMeta(shape, dtype, x1.device), len(shape) - 1, keepdim, dtype)
 
 
 def pairwise_distance(
     x1: Array, x2: Array, p: float = 2.0, eps: float = 1e-06, keepdim: bool = False
 ) -> Array:
-    a, b = pair(x1, x2)
+    a, b = map(to_float, pair(x1, x2))
     return vector_norm(as_array(a - b + a.dtype.type(eps)), p, [-1], keepdim)
 
 
@@ -268,9 +273,8 @@ def _margin_ranking(
 def _fake_margin_ranking(
     input1: TensorMeta, input2: TensorMeta, target: TensorMeta, margin: float = 0.0, reduction: int = MEAN
 ) -> TensorMeta:
-    dtype = result_type(input1, input2, target)
-    wide = dtype if dtype.is_floating_point else get_default_dtype()  # the margin is a float
-    return fake_reduced(elementwise(wide, input1, input2, target), reduction)
+    dtype = floating(result_type(input1, input2, target))  # the margin is a float
+    return fake_reduced(elementwise(dtype, input1, input2, target), reduction)
 
 
 def _declare() -> None:

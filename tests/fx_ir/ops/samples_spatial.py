@@ -175,7 +175,8 @@ def losses() -> list[Sample]:
             sample("poisson_nll_loss", L(3, 4), L(3, 4), True, False, 1e-8, reduction), sample("poisson_nll_loss", L(3, 4, low=1), L(3, 4, low=2), False, True, 1e-8, reduction),
             sample("multi_margin_loss", F(3, 5), L(3, low=0, high=5), 1, 1, None, reduction), sample("multi_margin_loss", F(3, 5), L(3, low=0, high=5), 2, 0.5, T((5,), values="positive"), reduction), sample("multi_margin_loss", F(5), L(low=0, high=5), 1, 1, None, reduction), sample("multi_margin_loss", F(5), L(1, low=0, high=5), 1, 1, None, reduction),
         ]  # fmt: skip
-    found += [sample("cosine_similarity", F(3, 4), F(3, 4)), sample("cosine_similarity", F(2, 3, 4), F(4), -1), sample("pairwise_distance", F(3, 4), F(3, 4)), sample("pairwise_distance", F(3, 4), F(4), 1.0, 1e-6, True), sample("cdist", F(3, 4), F(5, 4)), sample("cdist", F(2, 3, 4), F(2, 5, 4), 1.0)]  # fmt: skip
+    found += [sample("cosine_similarity", F(3, 4), F(3, 4)), sample("cosine_similarity", F(2, 3, 4), F(4), -1), sample("pairwise_distance", F(3, 4), F(3, 4)),
+        sample("pairwise_distance", L(3, 4), L(3, 4)), sample("pairwise_distance", L(3, 4), F(3, 4), 1.0, 1e-6, True), sample("pairwise_distance", F(3, 4), F(4), 1.0, 1e-6, True), sample("cdist", F(3, 4), F(5, 4)), sample("cdist", F(2, 3, 4), F(2, 5, 4), 1.0)]  # fmt: skip
     return found
 
 
@@ -245,7 +246,9 @@ def composites() -> list[Sample]:
     ]  # fmt: skip
     for reduction in (0, 1, 2):
         found += [
-            sample("triplet_margin_loss", F(3, 4), F(3, 4), F(3, 4), 1.0, 2.0, 1e-6, True, reduction), sample("hinge_embedding_loss", F(3, 4), L(3, 4, low=-1, high=2), 0.5, reduction),
+            sample("triplet_margin_loss", F(3, 4), F(3, 4), F(3, 4), 1.0, 2.0, 1e-6, True, reduction),
+            sample("triplet_margin_loss", L(3, 4), L(3, 4), L(3, 4), 1.0, 2.0, 1e-6, False, reduction),
+            sample("triplet_margin_loss", L(4), L(4), T((4,), "float16"), 1.0, 2.0, 1e-6, True, reduction, _tolerance=1e-2), sample("hinge_embedding_loss", F(3, 4), L(3, 4, low=-1, high=2), 0.5, reduction),
             sample("cosine_embedding_loss", F(3, 4), F(3, 4), T((3,), "int64", "plain", "range", 1, 2), 0.1, reduction),
         ]  # fmt: skip
     return found
