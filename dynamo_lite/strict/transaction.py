@@ -74,14 +74,24 @@ class Transaction:
             self._known = set(map(id, self._kept))
         return self
 
-    def __exit__(self, *exc: object) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
         try:
+            self._let_go(error)
             self.rollback()
         finally:
             self._kept = []
             if self._held:
                 self._held = False
                 collector.release()
+
+    def _let_go(self, error: BaseException | None) -> None:
+        """An exception from outside that leaves the transaction does so with its traceback and what it happened beside."""
+        leaving: set[int] = set()
+        while error is not None and id(error) not in leaving:
+            leaving.add(id(error))
+            error = error.__cause__ or error.__context__
+        if leaving:
+            self._entries = [e for e in self._entries if e.kind != "content" or id(e.obj) not in leaving]
 
     # --- recording
 

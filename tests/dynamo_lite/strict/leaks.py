@@ -236,9 +236,9 @@ class Detector:
                 self.end.__enter__()
                 return entered
 
-            def __exit__(self, *error: object) -> None:
+            def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
                 self.end.__exit__(None, None, None)
-                super().__exit__(*error)
+                super().__exit__(kind, error, traceback)
 
         module.Transaction = Watched
         try:
