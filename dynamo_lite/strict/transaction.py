@@ -74,7 +74,9 @@ class Transaction:
             self._known = set(map(id, self._kept))
         return self
 
-    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
+    def __exit__(
+        self, kind: object = None, error: BaseException | None = None, traceback: object = None
+    ) -> None:
         try:
             self._let_go(error)
             self.rollback()

@@ -236,7 +236,9 @@ class Detector:
                 self.end.__enter__()
                 return entered
 
-            def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
+            def __exit__(
+                self, kind: object = None, error: BaseException | None = None, traceback: object = None
+            ) -> None:
                 self.end.__exit__(None, None, None)
                 super().__exit__(kind, error, traceback)
 
