@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -63,7 +64,7 @@ def _minus_log_likelihood(scores: Array, labels: Array, blank: int) -> Any:
         before = np.concatenate([[-np.inf], reached[:-1]])
         skipped = np.where(jumps, np.concatenate([[-np.inf, -np.inf], reached[:-2]])[: len(path)], -np.inf)
         reached = np.logaddexp(np.logaddexp(reached, before), skipped) + row[path]
-    return -np.logaddexp.reduce(reached[-2:])
+    return -reduce(np.logaddexp, reached[-2:])
 
 
 def ctc_loss(
