@@ -18,8 +18,8 @@ from dynamo_lite.strict.machine.run import execute
 from dynamo_lite.strict.machine.slots import plain_dict
 from dynamo_lite.strict.policy.live_check import LiveCheck
 from dynamo_lite.strict.policy.origins import Origins
+from dynamo_lite.strict.policy.reads import user_location
 from dynamo_lite.strict.policy.roots import place_closure, place_module
-from dynamo_lite.strict.policy.tracing import user_location
 from dynamo_lite.strict.transaction import Transaction
 from dynamo_lite.trace.again import Stray, Written
 from dynamo_lite.trace.calls import ModuleCalls

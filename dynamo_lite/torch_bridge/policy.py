@@ -26,7 +26,8 @@ from dynamo_lite.strict.machine.attributes import VIRTUAL
 from dynamo_lite.strict.machine.frame import Frame
 from dynamo_lite.strict.machine.items import _setitem as set_item
 from dynamo_lite.strict.policy.origins import Origins
-from dynamo_lite.strict.policy.tracing import TracePolicy, user_location
+from dynamo_lite.strict.policy.reads import user_location
+from dynamo_lite.strict.policy.tracing import TracePolicy
 from dynamo_lite.strict.transaction import Transaction
 from dynamo_lite.torch_bridge import legacy, numbers
 from dynamo_lite.torch_bridge.answers import _KEPT as _ANSWERED

@@ -8,7 +8,6 @@ import builtins
 import io
 import operator
 import os
-import sys
 import threading
 import weakref
 from collections.abc import Callable
@@ -27,24 +26,21 @@ from dynamo_lite import places
 from dynamo_lite.fake import is_fake
 from dynamo_lite.lowering.leaf import TensorFunction
 from dynamo_lite.strict import traced
-from dynamo_lite.strict.machine.attributes import OBJECT_GET
-from dynamo_lite.strict.machine.current import peek
 from dynamo_lite.strict.machine.frame import Frame
 from dynamo_lite.strict.machine.host import Observer
-from dynamo_lite.strict.machine.null import NullPolicy
 from dynamo_lite.strict.machine.operators import NATIVE_BINARY, NATIVE_COMPARE
 from dynamo_lite.strict.machine.policy import CONSTANT_MARK
 from dynamo_lite.strict.machine.slots import MISSING, TypeSet, inherits, lookup, mro_of
 from dynamo_lite.strict.mutators import changed_by_numpy, mutated
 from dynamo_lite.strict.policy import impure, modules, tables, whole
 from dynamo_lite.strict.policy.errors import CALL_REFUSED, FINALIZER, ITERATOR_OUTSIDE, WEAK_FRESH
-from dynamo_lite.strict.policy.origins import LISTING, Origin, Origins, StepKind
-from dynamo_lite.strict.policy.roots import globals_root, place_import
+from dynamo_lite.strict.policy.origins import LISTING, Origins
+from dynamo_lite.strict.policy.reads import Reads, is_native_iterator, user_location
+from dynamo_lite.strict.policy.roots import place_import
 from dynamo_lite.strict.policy.watch import Watch
 from dynamo_lite.strict.transaction import Transaction
 from dynamo_lite.trace.tracer import Tracer
 from dynamo_lite.ways_out import WayOut
-from fx_ir.provenance import Assumption, AssumptionKind
 from solver.errors import ExportError, Location
 from solver.sym import SymBool, SymFloat, SymInt
 
@@ -58,28 +54,22 @@ _GET_IDENT: Final = threading.get_ident
 _BUFFERS: Final = TypeSet((io.StringIO, io.BytesIO))
 _UNBOUND: Final = (MethodDescriptorType, WrapperDescriptorType)
 _NO_OWNER: Final = TypeSet((type(None), ModuleType))
-_REGISTRY_NAMES: Final = ("_parameters", "_buffers", "_modules")
-_REGISTRIES: Final = operator.itemgetter(*_REGISTRY_NAMES)
 _CLASSES: Final = {SymInt: int, SymFloat: float, SymBool: bool}
 
 
-class TracePolicy(NullPolicy):
-    """One capture's policy. ``environment`` holds what was read of the process environment."""
+class TracePolicy(Reads):
+    """One capture's policy."""
 
     uncatchable: tuple[type[BaseException], ...] = (ExportError,)
     # Slots in Python that depend on the identity of their operand alone: C may call them on tensors too.
     trusted_slots: frozenset[CodeType] = frozenset()
 
     def __init__(self, tracer: Tracer, transaction: Transaction, origins: Origins) -> None:
+        super().__init__(transaction, origins, tracer.library.module_class())
         self.tracer = tracer
-        self.transaction = transaction
-        self.origins = origins
-        self.environment: dict[str, Assumption] = {}
         self.watch = Watch(self)
         self.observer: Observer | None = self.watch
         self._caches: dict[int, tuple[Any, Any]] = {}
-        self._passed: set[tuple[int, str]] = set()  # modules whose registries were read up to this one
-        self._module_getattr = _look_up_of(tracer.library.module_class())
         self.special_ids = frozenset(
             map(id, (tracer.library.fake_class, SymInt, SymFloat, SymBool, *tracer.library.tensor_types()))
         )
@@ -315,7 +305,7 @@ class TracePolicy(NullPolicy):
         if fn is next and args and self.origins.is_outside(args[0]):
             raise ITERATOR_OUTSIDE(type=type(args[0]).__name__, location=traced.location())
         owner = args[0] if args and type(fn) in _UNBOUND else impure.bound_to(fn)
-        if _is_native_iterator(type(owner)) and self.origins.is_outside(owner):
+        if is_native_iterator(type(owner)) and self.origins.is_outside(owner):
             raise ITERATOR_OUTSIDE(type=type(owner).__name__, location=traced.location())
         if type(owner) in _BUFFERS and not self.origins.is_outside(owner):
             return None
@@ -330,7 +320,7 @@ class TracePolicy(NullPolicy):
 
     def _environ(self, fn: FunctionType, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if fn.__name__ in ("__getitem__", "get", "__contains__") and len(args) > 1:
-            self._read_environment(args[1])
+            self.read_environment(args[1])
             return fn(*args, **kwargs)
         if fn.__name__ in ("__setitem__", "__delitem__", "setdefault", "pop", "putenv"):
             raise CALL_REFUSED(
@@ -340,12 +330,6 @@ class TracePolicy(NullPolicy):
                 location=traced.location(),
             )
         return fn(*args, **kwargs)
-
-    def _read_environment(self, key: str) -> None:
-        if key not in self.environment:
-            found = os.environ.get(key)
-            kind: AssumptionKind = "absence" if found is None else "value"
-            self.environment[key] = Assumption(f"environment {key}", found, kind, user_location())
 
     def _way_out(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         way: WayOut = args[0]
@@ -380,77 +364,6 @@ class TracePolicy(NullPolicy):
             return bool(value == other) and bool(value >= _SMALL[0]) and bool(value <= _SMALL[1])
         return False
 
-    # --- reads
-
-    def load_global(self, namespace: dict[str, Any], name: str, value: Any) -> Any:
-        if name in namespace and self.transaction.entry(namespace, "global", name) is None:
-            self._read(globals_root(self.origins, namespace), "item", name, value)
-        return value
-
-    def load_deref(self, cell: Any, name: str, value: Any) -> Any:
-        origin = self.origins.of(cell)
-        if origin is not None and self.transaction.entry(cell, "deref", name) is None:
-            self._read(origin, "cell", name, value)
-        return value
-
-    def load_attr(self, obj: Any, name: str, value: Any) -> Any:
-        origin = self.origins.of(obj)
-        if origin is not None and self.transaction.entry(obj, "attr", name) is None:
-            self._read(origin, "attr", name, value)
-            if name == "__dict__" and _of_user(peek()):
-                self.origins.listed(value)
-        return value
-
-    def hooked(self, hook: FunctionType, obj: Any, name: str) -> Any:
-        """The look-up of a module's ``__getattr__``: parameters, buffers, modules. What it does not find is interpreted."""
-        if hook.__code__ is not self._module_getattr:
-            return MISSING
-        own = OBJECT_GET(obj, "__dict__")
-        try:
-            registries = self.operate(_REGISTRIES, own)
-        except KeyError:
-            return MISSING
-        for name_of_registry, registry in zip(_REGISTRY_NAMES, registries, strict=True):
-            if type(registry) is not dict:
-                return MISSING
-            if self.operate(operator.contains, registry, name):
-                return self._registered(obj, own, name_of_registry, name)
-        return MISSING
-
-    def _registered(self, obj: Any, own: dict[str, Any], holder: str, name: str) -> Any:
-        """The reads of a look-up that ended in the registry ``holder``."""
-        registry = own[holder]
-        place = id(obj), holder
-        if place not in self._passed or self.transaction.touched(own):
-            origin = self.origins.of(obj)
-            if origin is not None and self.transaction.entry(obj, "attr", "__dict__") is None:
-                self._passed.add(place)
-                self._read(origin, "attr", "__dict__", own)
-            for each in _REGISTRY_NAMES[: _REGISTRY_NAMES.index(holder) + 1]:
-                registry = self.load_item(own, each, own[each])
-        return self.load_item(registry, name, self.operate(operator.getitem, registry, name))
-
-    def missing_attr(self, obj: Any, name: str) -> None:
-        origin = self.origins.of(obj)
-        if origin is not None and self.transaction.entry(obj, "attr", name) is None:
-            self.origins.absent(origin, name)
-
-    def load_item(self, container: Any, key: Any, value: Any) -> Any:
-        if container is os.environ:
-            self._read_environment(key)
-            return value
-        origin = self.origins.of(container)
-        if origin is not None and self.transaction.entry(container, "item", key) is None:
-            self._read(origin, "item", key, value)
-        return value
-
-    def _read(self, origin: Origin, kind: StepKind, step: Any, value: Any) -> None:
-        """Something was read of an outside object, and not after the program wrote it."""
-        self.origins.read_from(origin, kind, step, value)
-        cls = type(value)
-        if id(cls) not in tables.QUIET and _is_native_iterator(cls):
-            raise ITERATOR_OUTSIDE(type=cls.__name__, location=traced.location())
-
     # --- writes
 
     def before_write(self, kind: str, obj: Any, key: Any) -> None:
@@ -462,43 +375,6 @@ class TracePolicy(NullPolicy):
         self.transaction.made(value)
 
 
-def _of_user(machine: Any) -> bool:
-    """Whether the line that runs now is the user's own."""
-    code = None if machine is None or machine.frame is None else machine.frame.code
-    return code is not None and not places.is_library_file(code.code.co_filename)
-
-
-def _look_up_of(module_class: type) -> CodeType | None:
-    """The code of the library's own ``Module.__getattr__``; None where somebody put another in its place."""
-    found = module_class.__dict__.get("__getattr__")
-    if type(found) is not FunctionType:
-        return None
-    code = found.__code__
-    file = getattr(sys.modules.get(module_class.__module__), "__file__", None)
-    return code if (code.co_filename, code.co_qualname) == (file, "Module.__getattr__") else None
-
-
-def _is_native_iterator(cls: type) -> bool:
-    """An iterator of C code. Those in Python are interpreted, and what they write is put back; files have rules of their own."""
-    step = lookup(cls, "__next__")
-    if step is MISSING:
-        return False
-    own = type(step) is WrapperDescriptorType and lookup(cls, "__iter__") is not MISSING
-    return own and not cls.__module__.startswith(("_io", "torch", "numpy"))
-
-
 def _is_weakref_code(callback: FunctionType) -> bool:
     """Callbacks of weak dictionaries and sets: they only drop the dead entry of their own table."""
     return callback.__code__.co_filename.endswith(tuple(tables.WEAK_TABLES))
-
-
-def user_location() -> Location | None:
-    """The innermost interpreted line that is the user's own; otherwise the innermost one."""
-    machine = peek()
-    frame = None if machine is None else machine.frame
-    while frame is not None:
-        code = frame.code
-        if code is not None and not places.is_library_file(code.code.co_filename):
-            return frame.location()
-        frame = frame.back
-    return traced.location()

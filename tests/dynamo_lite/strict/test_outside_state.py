@@ -249,7 +249,8 @@ REFUSED: Final[dict[int, str]] = {
 
 @pytest.mark.parametrize("number", range(len(ATTACKS)), ids=lambda n: f"{n}-{ATTACKS[n].__name__}")
 def test_right_or_refused(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delitem(sys.modules, "made_by_hand", raising=False)
+    monkeypatch.setitem(sys.modules, "made_by_hand", sys)  # so that it is taken away at the end
+    del sys.modules["made_by_hand"]
     world, attack, x = World(), ATTACKS[number], torch.ones(2)
     model: Any = type("Model", (nn.Module,), {"forward": lambda self, x: x * attack(world)})()
     before = world.state()
