@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import sys
 import typing
 from collections.abc import Callable
@@ -115,13 +116,14 @@ set_typeparam_default: Final = _intrinsic_2("INTRINSIC_SET_TYPEPARAM_DEFAULT")
 
 
 def make_generic(frame: Frame, stack: list[Any], arg: None) -> Frame | None:
-    parameters = stack.pop()
-    unpacked = tuple(
-        typing.Unpack[each] if type(each).__name__ == "TypeVarTuple" else each for each in parameters
-    )
-    return start(frame, _generic(unpacked))
+    return start(frame, _generic(stack.pop()))
 
 
-def _generic(parameters: Any) -> Routine:
+def _generic(given: Any) -> Routine:
+    parameters: Any = ()
+    for each in given:
+        if type(each).__name__ == "TypeVarTuple":
+            each = yield call(operator.getitem, typing.Unpack, each)
+        parameters += (each,)
     method = yield call(getattr, typing.Generic, "__class_getitem__")
     return (yield call(method, parameters))
