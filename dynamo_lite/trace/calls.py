@@ -156,7 +156,7 @@ def _kept_forward(tracer: Tracer, path: str, original: Callable[..., Any]) -> Ca
             raise PRESERVED_WRITES(name=path, location=tracer.locate())
         results, out_spec = tree_flatten(result)
         tracer.calls.kept.append(KeptCall(label, inputs, _held(tracer, path, results), in_spec, out_spec))
-        return result
+        return tracer.library.dressed(result)
 
     return forward
 

@@ -46,6 +46,24 @@ def seeded(function: Any, *args: Any, **kwargs: Any) -> Any:
     return function(*args, **kwargs)
 
 
+class Scaled(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.l = nn.Linear(4, 3)
+        self.register_buffer("n", torch.ones(3))
+
+    def forward(self, x: Any) -> Any:
+        return self.l(x) * 2.0 + self.n * 3
+
+
+@both_modes
+def test_operators_on_what_a_kept_call_returns(strict: bool) -> None:
+    """M34: a module whose call is kept gives back the tensors that the program goes on with."""
+    model, x = Scaled(), torch.randn(5, 4)
+    program = dl.export(model, (x,), strict=strict, preserve_module_call_signature=("l",))
+    assert_same(model(x), dl.unflatten(program)(x))
+
+
 @both_modes
 @pytest.mark.parametrize("keep", [(), ("b", "att"), ("b.drop",)], ids=lambda keep: "-".join(keep) or "none")
 def test_hierarchy(strict: bool, keep: tuple[str, ...]) -> None:
