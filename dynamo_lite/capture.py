@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import inspect
-import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from importlib import import_module
 from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any
@@ -22,7 +20,6 @@ from dynamo_lite.errors import (
 )
 from dynamo_lite.frontend import Run
 from dynamo_lite.library import TensorLibrary, library_of
-from dynamo_lite.live_conditions import Setting
 from dynamo_lite.lowering import modes
 from dynamo_lite.shapes import leaf_specs
 from dynamo_lite.strict.machine.calls import STANDS_FOR
@@ -31,6 +28,7 @@ from dynamo_lite.trace.again import check_strays
 from dynamo_lite.trace.calls import call_graph, keeping
 from dynamo_lite.trace.finish import Outputs, finish
 from dynamo_lite.trace.inputs import BoundCall, UserInput, bind_call, make_inputs
+from dynamo_lite.trace.settings import Setting
 from dynamo_lite.trace.tracer import Tracer
 from fx_ir.apart import overlap
 from fx_ir.backend import get_backend
@@ -154,14 +152,8 @@ class Capture:
             self.mode = modes.grad_enabled()
             where = tracer.asked["mode"]
             run.assumptions.append(Assumption("the gradient mode", self.mode, "value", where))
-        for name, (function, value, where) in tracer.settings.items():
-            self.settings.append((f"the setting that {self.library.name}.{name}() tells", function, value))
-            run.assumptions.append(Assumption(f"the setting {name}", value, "value", where))
-        for assumption in run.assumptions:
-            root, _, key = assumption.path.partition(" ")
-            if root == "environment":
-                expected = None if assumption.kind == "absence" else assumption.expected
-                self.settings.append((assumption.path, partial(os.environ.get, key), expected))
+        self.settings = list(tracer.settings.values())
+        run.assumptions += [setting.assumption() for setting in self.settings]
         report = env.prove()
         env.closed = True
         return self._build(tracer, call, inputs, in_spec, run, outputs, report)

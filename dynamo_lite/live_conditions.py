@@ -11,9 +11,7 @@ from typing import Any
 from dynamo_lite.library import TensorLibrary
 from dynamo_lite.live_hooks import Hooks
 from dynamo_lite.strict.policy.live_check import LiveCheck
-
-Setting = tuple[str, Callable[[], Any], Any]
-"""What is asked, in words, the function that tells it, and what it told at export."""
+from dynamo_lite.trace.settings import Setting
 
 
 class Conditions:
@@ -42,9 +40,9 @@ class Conditions:
             return "the global state around the call (default dtype, autocast, function modes)"
         if self._mode is not None and self._library.grad_enabled() is not self._mode:
             return "the gradient mode around the call"
-        for name, function, value in self._settings:
-            if function() != value:
-                return name
+        for setting in self._settings:
+            if not setting.holds():
+                return setting.path
         burned = None if self._live is None else self._live.problem(module)
         return burned or self._hooks.problem(module)
 
@@ -64,7 +62,7 @@ class Conditions:
         def holds() -> bool:
             return (
                 ambient() == expected
-                and all(function() == value for _, function, value in settings)
+                and all(map(Setting.holds, settings))
                 and (mode is None or grad_enabled() is mode)
                 and hooks()
                 and (burned is None or burned())

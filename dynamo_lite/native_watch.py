@@ -23,14 +23,15 @@ import numpy as np
 from dynamo_lite import dispatch, places
 from dynamo_lite.strict.policy import impure
 from dynamo_lite.strict.policy.origins import LISTING
+from dynamo_lite.trace.settings import WHOLE
 from dynamo_lite.trace.tracer import Tracer
-from fx_ir.provenance import Assumption, Effect, EffectKind
+from fx_ir.provenance import Effect, EffectKind
 from solver.errors import Location
 
 _ENVIRON: Final = type(os.environ)
 _MODE_READERS: Final = frozenset({"is_grad_enabled", "is_inference_mode_enabled"})
 _READS: Final = frozenset({"__getitem__", "get", "__contains__"})
-_MET: Final = _READS | {"__setattr__", "__getattr__"}
+_MET: Final = _READS | WHOLE | {"__setattr__", "__getattr__"}
 _IMPURE_FILES: Final = ("/random.py", "/uuid.py", "/secrets.py")  # what they call, they do for the user
 _CONCERNS: Final[dict[str, bool]] = {}  # by file: whether its calls of C functions are looked at
 _REASONS: Final[dict[BuiltinFunctionType, tuple[str, str] | None]] = {}
@@ -46,11 +47,10 @@ def _reason(fn: BuiltinFunctionType) -> tuple[str, str] | None:
 
 
 class Watch:
-    """Effects and assumptions met so far; where each attribute was written last."""
+    """Effects met so far; where each attribute was written last."""
 
     def __init__(self, tracer: Tracer) -> None:
         self.effects: dict[tuple[str, Location | None], Effect] = {}
-        self.assumptions: dict[str, Assumption] = {}
         self.writes: dict[tuple[int, str], Location | None] = {}
         self.listed: set[int] = set()  # dicts of which all keys were told
         self.looked_up: set[tuple[int, str]] = (
@@ -94,7 +94,7 @@ class Watch:
         elif name == "__getattr__" and code.co_argcount == 2:
             target, attribute = islice(frame.f_locals.values(), 2)
             self.looked_up.add((id(target), attribute))
-        elif name in _READS and code.co_qualname.startswith("_Environ."):
+        elif code.co_qualname.startswith("_Environ."):
             self._environment(frame)
 
     def _c_call(self, file: str, fn: BuiltinFunctionType) -> None:
@@ -114,12 +114,10 @@ class Watch:
 
     def _environment(self, frame: FrameType) -> None:
         key = frame.f_locals.get("key")
-        if isinstance(key, str) and frame.f_locals.get("self") is os.environ:
-            found = os.environ._data.get(os.environ.encodekey(key))
-            value = None if found is None else os.environ.decodevalue(found)
-            where = places.native_location()
-            kind: Any = "absence" if value is None else "value"
-            self.assumptions.setdefault(key, Assumption(f"environment {key}", value, kind, where))
+        if frame.f_code.co_name in WHOLE:
+            self._tracer.settings.environment(places.native_location)
+        elif isinstance(key, (str, bytes)):
+            self._tracer.settings.variable(os.fsdecode(key), places.native_location)
             self.note("other", f"os.environ[{key!r}]", "noted")
 
 

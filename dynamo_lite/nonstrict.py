@@ -246,7 +246,7 @@ def _run(tracer: Tracer, module: Any, forward: Callable[..., Any], call: Callabl
     with dispatch.recording(tracer), fake_context.activate(tracer):
         effects, strays = _effects(tracer, changed, known, _write_places(modules, seen))
     effects += [*seen.effects.values(), *tracer.given.effects(location_of(forward))]
-    assumptions = [*seen.assumptions.values(), *origins.assumptions()]
+    assumptions = origins.assumptions()
     return Run(leaves, spec, buffers, effects, assumptions, LiveCheck(origins, module), strays, written)
 
 

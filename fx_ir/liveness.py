@@ -1,12 +1,13 @@
 """Do the assumptions of a program still hold on a live module?
 
 Paths are resolved from where they say: ``self.layers.0.training`` from the module, ``global model.py:SCALE`` and
-``closure n`` from its forward function, ``environment HOME`` from the process. ``input`` paths are the contract's business.
+``closure n`` from its forward function, ``environment HOME`` (``environment *``: all of it) from the process. ``input`` paths are the contract's business.
 """
 
 from __future__ import annotations
 
 import ast
+import hashlib
 import os
 import re
 import sys
@@ -23,6 +24,12 @@ if TYPE_CHECKING:
 _STEP: Final = re.compile(r"\.([A-Za-z_]\w*)|\.(\d+)|\[([^\]]*)\]")
 _MISSING: Final = object()
 _UNKNOWN: Final = object()  # what a path leads to that starts at no root that is known here
+ALL: Final = "*"
+
+
+def environment_digest() -> str:
+    """What tells one environment of the process from another, without the values in it."""
+    return hashlib.sha256(repr(list(os.environ.items())).encode("utf-8", "surrogateescape")).hexdigest()
 
 
 def check_assumptions(program: ExportedProgram, module: Any) -> list[str]:
@@ -43,7 +50,7 @@ def resolve(path: str, module: Any) -> Any:
     """What an assumption's path leads to now; a private marker where it leads nowhere, another where its start is not known here."""
     root, _, rest = path.partition(" ")
     if root == "environment":
-        return os.environ.get(rest, _MISSING)
+        return environment_digest() if rest == ALL else os.environ.get(rest, _MISSING)
     if root == "global":
         file, _, name = rest.rpartition(":")
         head, steps = _split(name)

@@ -73,7 +73,7 @@ def _run(
         buffers = {name: held for name, held, _ in tracer.library.named_buffers(module)}
         effects, strays = _effects(tracer, module, transaction, origins, location_of(forward))
         written = _written_containers(transaction) if strays else ()
-    assumptions = [*policy.environment.values(), *origins.assumptions()]
+    assumptions = origins.assumptions()
     return Run(leaves, spec, buffers, effects, assumptions, LiveCheck(origins, module), strays, written)
 
 

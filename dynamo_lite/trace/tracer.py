@@ -22,6 +22,7 @@ from dynamo_lite.trace.given import Given
 from dynamo_lite.trace.gradients import FLOATING, Gradients
 from dynamo_lite.trace.level import Level
 from dynamo_lite.trace.naming import Naming
+from dynamo_lite.trace.settings import Settings
 from dynamo_lite.trace.state import LiftedState
 from dynamo_lite.trace.writes import Writes
 from fx_ir import functionalize
@@ -80,7 +81,7 @@ class Tracer:
         self.asked: dict[dispatch.Asked, Location | None] = {}
         self.inputs: list[UserInput] = []
         self.given = Given()
-        self.settings: dict[str, tuple[Callable[[], Any], Any, Location | None]] = {}
+        self.settings = Settings()
         self.distinct_inputs: list[Distinct] = []
         self.same_inputs: dict[int, int] = {}
         self.naming = Naming()
@@ -160,7 +161,8 @@ class Tracer:
     def read_setting(self, function: Callable[[], Any]) -> Any:
         """A setting of the process was asked for: what it was found to be is a condition."""
         value = function()
-        self.settings.setdefault(function.__name__, (function, value, self.locate()))
+        path = f"the setting that {self.library.name}.{function.__name__}() tells"
+        self.settings.note(path, function, value, self.locate)
         return value
 
     def identical(self, left: FakeTensor | None, right: FakeTensor | None) -> bool:

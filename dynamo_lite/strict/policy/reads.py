@@ -19,7 +19,7 @@ from dynamo_lite.strict.policy.errors import ITERATOR_OUTSIDE
 from dynamo_lite.strict.policy.origins import Origin, Origins, StepKind
 from dynamo_lite.strict.policy.roots import globals_root
 from dynamo_lite.strict.transaction import Transaction
-from fx_ir.provenance import Assumption, AssumptionKind
+from dynamo_lite.trace.settings import Settings
 from solver.errors import Location
 
 _REGISTRY_NAMES: Final = ("_parameters", "_buffers", "_modules")
@@ -27,12 +27,14 @@ _REGISTRIES: Final = operator.itemgetter(*_REGISTRY_NAMES)
 
 
 class Reads(NullPolicy):
-    """The part of a policy that is told of reads. ``environment`` holds what was read of the process environment."""
+    """The part of a policy that is told of reads."""
 
-    def __init__(self, transaction: Transaction, origins: Origins, module_class: type) -> None:
+    def __init__(
+        self, transaction: Transaction, origins: Origins, module_class: type, settings: Settings
+    ) -> None:
         self.transaction = transaction
+        self.settings = settings
         self.origins = origins
-        self.environment: dict[str, Assumption] = {}
         self._passed: set[tuple[int, str]] = set()  # modules whose registries were read up to this one
         self._module_getattr = _look_up_of(module_class)
 
@@ -90,7 +92,7 @@ class Reads(NullPolicy):
             self.origins.absent(origin, name)
 
     def load_item(self, container: Any, key: Any, value: Any) -> Any:
-        if container is os.environ:
+        if container is os.environ or container is os.environb:
             self.read_environment(key)
             return value
         origin = self.origins.of(container)
@@ -105,11 +107,10 @@ class Reads(NullPolicy):
         if id(cls) not in tables.QUIET and is_native_iterator(cls):
             raise ITERATOR_OUTSIDE(type=cls.__name__, location=traced.location())
 
-    def read_environment(self, key: str) -> None:
-        if key not in self.environment:
-            found = os.environ.get(key)
-            kind: AssumptionKind = "absence" if found is None else "value"
-            self.environment[key] = Assumption(f"environment {key}", found, kind, user_location())
+    def read_environment(self, key: Any) -> None:
+        """A variable of the environment was read, by its name as text or bytes."""
+        if type(key) in (str, bytes):
+            self.settings.variable(os.fsdecode(key), user_location)
 
 
 def _of_user(machine: Any) -> bool:

@@ -39,6 +39,7 @@ from dynamo_lite.strict.policy.reads import Reads, is_native_iterator, user_loca
 from dynamo_lite.strict.policy.roots import place_import
 from dynamo_lite.strict.policy.watch import Watch
 from dynamo_lite.strict.transaction import Transaction
+from dynamo_lite.trace.settings import WHOLE
 from dynamo_lite.trace.tracer import Tracer
 from dynamo_lite.ways_out import WayOut
 from solver.errors import ExportError, Location
@@ -65,7 +66,7 @@ class TracePolicy(Reads):
     trusted_slots: frozenset[CodeType] = frozenset()
 
     def __init__(self, tracer: Tracer, transaction: Transaction, origins: Origins) -> None:
-        super().__init__(transaction, origins, tracer.library.module_class())
+        super().__init__(transaction, origins, tracer.library.module_class(), tracer.settings)
         self.tracer = tracer
         self.watch = Watch(self)
         self.observer: Observer | None = self.watch
@@ -322,6 +323,8 @@ class TracePolicy(Reads):
         if fn.__name__ in ("__getitem__", "get", "__contains__") and len(args) > 1:
             self.read_environment(args[1])
             return fn(*args, **kwargs)
+        if fn.__name__ in WHOLE:
+            self.settings.environment(user_location)
         if fn.__name__ in ("__setitem__", "__delitem__", "setdefault", "pop", "putenv"):
             raise CALL_REFUSED(
                 name=f"os.environ.{fn.__name__}",
