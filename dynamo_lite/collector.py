@@ -46,6 +46,11 @@ class _Holds:
             gc.collect()
 
 
+def is_old(value: object) -> bool:
+    """Whether a tracked object was there before the capture began; False where that cannot be told."""
+    return all(value is not other for other in gc.get_objects())
+
+
 _HOLDS: Final = _Holds()
 hold: Final = _HOLDS.hold
 """Begins a capture: True where objects are frozen by it, False where another capture or the program has frozen some already."""

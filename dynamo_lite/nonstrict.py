@@ -232,6 +232,7 @@ def _run(tracer: Tracer, module: Any, forward: Callable[..., Any], call: Callabl
             watching(tracer) as seen,
         ):
             leaves, spec = tree_flatten(call())
+            tracer.state.meet(leaves)
         bare = tracer.library.bare
         buffers = {name: bare(held) for name, held, _ in tracer.library.named_buffers(module)}
     finally:

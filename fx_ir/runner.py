@@ -302,11 +302,6 @@ def _show(
         return _show_part(val, list(updated).index(whole), updated[whole].target)
     root = _root(node)
     spec = placeholders.get(root.name) if root is not None else None
-    if spec is not None and spec.kind is InputKind.CONSTANT_TENSOR:
-        # The caller may write to what it is given; the program's constant must not change with it.
-        return lambda module, leaves, native, results: module._backend.snapshot(
-            module._backend.wrap(native, val)
-        )
     if spec is not None and root is node:
         if spec.kind is InputKind.USER_INPUT:
             index = users.index(node.name)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from dynamo_lite import dispatch
-from dynamo_lite.lowering.access import meta_of
+from dynamo_lite.lowering.access import access_of, meta_of
 from dynamo_lite.lowering.as_numbers import resolve_reading
 from dynamo_lite.lowering.errors import MISSING_OPERATOR, OUT_OF_ANOTHER_KIND, where
 from dynamo_lite.lowering.leaf import Lower, TensorFunction, leaf
@@ -101,7 +101,8 @@ def factory_lower(name: str) -> Lower:
 def into_out(name: str, lower: Lower, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
     """Computes without ``out`` and copies the result, or each of several, into the tensors given.
 
-    Raises ``out-of-another-kind`` for a tensor of another shape or dtype.
+    An empty one that forward has made itself takes the result's shape. Raises ``out-of-another-kind`` for any other tensor of another
+    shape or dtype.
     """
     rest = dict(kwargs)
     out = rest.pop("out")
@@ -118,10 +119,24 @@ def into_out(name: str, lower: Lower, args: tuple[Any, ...], kwargs: Mapping[str
         raise TypeError(f"expected {len(results)} tensors for out, got {len(targets)}")
     for target, value in zip(targets, results, strict=True):
         given, made = _meta(target), _meta(value)
+        if any(type(size) is int and size == 0 for size in given.shape) and _filled(target, value):
+            continue
         if given.dtype is not made.dtype or given.shape != made.shape:
             raise OUT_OF_ANOTHER_KIND(function=name, given=given, result=made, location=where())
         apply("copy_", target, value)
     return out
+
+
+def _filled(target: Any, value: Any) -> bool:
+    """Whether an empty tensor could be made to hold a new value of any size, as eager does to what is given as ``out``."""
+    recorder: Any = dispatch.recorder()
+    if recorder is None:
+        if meta_of(target).dtype is not meta_of(value).dtype:
+            return False
+        access_of(target).setters["data"](target, value)  # type: ignore[index]
+        return True
+    writes = getattr(recorder, "writes", None)
+    return writes is not None and bool(writes.become(target, value))
 
 
 def _meta(tensor: Any) -> TensorMeta:

@@ -70,6 +70,7 @@ def _run(
             args, kwargs = _own(args), _own(dict(kwargs))
             tracer.given.watch(args, kwargs)
             leaves, spec = tree_flatten(traced.run_traced(policy, target, args, dict(kwargs)))
+            tracer.state.meet(leaves)
         buffers = {name: held for name, held, _ in tracer.library.named_buffers(module)}
         effects, strays = _effects(tracer, module, transaction, origins, location_of(forward))
         written = _written_containers(transaction) if strays else ()

@@ -86,8 +86,27 @@ def _span(tensor: Any) -> tuple[int, int]:
     return begin, begin + (last + 1) * tensor.element_size()
 
 
-def _kind(tensor: Any) -> tuple[Any, ...]:
-    return tensor.dtype, tensor.is_conj(), tensor.is_neg()
+def _is_lazy(tensor: Any) -> bool:
+    """Whether the elements are not those in memory, but their conjugates or negatives."""
+    return bool(tensor.is_conj() or tensor.is_neg())
+
+
+def _reinterpreted(held: Any, dtype: torch.dtype, start: int, size: int) -> Any:
+    """The ``size`` bytes of a tensor without gaps from its byte ``start`` on, as a vector of another element type."""
+    item = held.element_size()
+    if not start % item and not size % item:
+        held = held.as_strided((size // item,), (1,), held.storage_offset() + start // item)
+        start = 0
+    else:
+        held = held.as_strided((held.numel(),), (1,))
+    if dtype.is_complex and not held.is_complex():
+        made = torch.view_as_complex(held.unflatten(0, (-1, 2)))
+    elif held.is_complex() and not dtype.is_complex:
+        made = torch.view_as_real(held).flatten()
+    else:
+        made = held.view(dtype)
+    first = start // made.element_size()
+    return made[first : first + size // made.element_size()]
 
 
 class Backend:
@@ -113,10 +132,9 @@ class Backend:
         return native
 
     def assign(self, obj: Any, native: Any) -> None:
-        # A tensor that requires gradients was written where autograd does not look (checked when the program was made).
-        with torch.set_grad_enabled(
-            torch.is_grad_enabled() and native.requires_grad and not obj.requires_grad
-        ):
+        # A leaf that requires gradients was written where autograd does not look (checked when the program was made).
+        follows = native.requires_grad and not (obj.requires_grad and obj.is_leaf)
+        with torch.set_grad_enabled(torch.is_grad_enabled() and follows):
             obj.copy_(native)
 
     def kernel(self, op: Operator) -> Callable[..., Any]:
@@ -143,17 +161,22 @@ class Backend:
 
     def part_of(self, part: Any, whole: Any, held: Any) -> Any:
         shares = part.untyped_storage().data_ptr() == whole.untyped_storage().data_ptr()
-        if whole is held or not shares or not part.numel() or _kind(part) != _kind(whole):
+        if whole is held or not shares or not part.numel() or _is_lazy(part) or _is_lazy(whole):
             return None
         (begin, end), (first, last) = _span(whole), _span(part)
         if end - begin != whole.numel() * whole.element_size() or first < begin or last > end:
             return None
-        if (part.shape, part.stride(), first) == (whole.shape, whole.stride(), begin):
+        same_type = part.dtype is whole.dtype
+        if same_type and (part.shape, part.stride(), first) == (whole.shape, whole.stride(), begin):
             return held.as_strided(held.shape, held.stride(), held.storage_offset())
         if any(
             a != b for size, a, b in zip(whole.shape, whole.stride(), held.stride(), strict=True) if size > 1
         ):
             return None
+        if not same_type:
+            return _reinterpreted(held, part.dtype, first - begin, last - first).as_strided(
+                part.shape, part.stride()
+            )
         offset = held.storage_offset() + part.storage_offset() - whole.storage_offset()
         return held.as_strided(part.shape, part.stride(), offset)
 

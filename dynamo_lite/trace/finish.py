@@ -69,6 +69,7 @@ def finish(
     """
     paths = spec_paths(out_spec)
     user = [_user_output(tracer, leaf, path) for leaf, path in zip(leaves, paths, strict=True)]
+    _make_anew(tracer, user)
     _ask_layouts(tracer, inputs, user)
     outs = [*_buffer_updates(tracer, final_buffers), *_input_updates(tracer, inputs), *user]
     for out in outs:
@@ -107,6 +108,21 @@ def _ask_layouts(tracer: Tracer, inputs: list[UserInput], outs: Sequence[_Out]) 
                 node = node.args[0]
             if node not in wholes:
                 tracer.looked("layout")
+
+
+def _make_anew(tracer: Tracer, outs: Sequence[_Out]) -> None:
+    """A constant that forward makes, and gives out, is another at each call; one that was there before is given itself."""
+    for out in outs:
+        root = functionalize.viewed(out.value) if isinstance(out.value, Node) else None
+        entry = None if root is None else tracer.state.entry_of(root)
+        if root is None or entry is None or entry.kind != "constant":
+            continue
+        if entry.new:
+            with tracer.top.graph.inserting_after(tracer.top.graph.placeholders[-1]):
+                made = tracer.top.graph.call_function(OPS["aten::clone"], (root,), meta=dict(root.meta))
+            root.replace_all_uses_with(made)
+            for other in outs:
+                other.value = made if other.value is root else other.value
 
 
 def _user_output(tracer: Tracer, leaf: Any, path: Any) -> _Out:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from dynamo_lite.fake import FakeTensor
+from dynamo_lite import collector
+from dynamo_lite.fake import FakeTensor, is_fake
 from dynamo_lite.trace.errors import ATTRIBUTE_WRITTEN, OUTER_WRITTEN, PARAMETER_WRITTEN, UNINITIALIZED
 from fx_ir import functionalize
 from fx_ir.names import sanitize
@@ -28,6 +30,7 @@ class Lifted:
     fake: FakeTensor
     placeholder: Node
     persistent: bool | None = None
+    new: bool = False  # a constant that forward makes, or may have made
 
 
 class LiftedState:
@@ -90,10 +93,18 @@ class LiftedState:
         found = self._by_id.get(id(tensor))
         if found is None:
             name = self._attribute_names().get(id(tensor))
+            held = name is not None
             if name is None or name in self._names:
                 name = f"lifted_tensor_{self._constants}"
             found = self._lift("constant", name, tensor, None)
+            self.entries[-1].new = id(tensor) in self.made or not (held or collector.is_old(tensor))
         return found
+
+    def meet(self, results: Iterable[Any]) -> None:
+        """Lifts the real tensors among the results while the capture still knows what is new."""
+        for value in results:
+            if not is_fake(value) and self._tracer.library.is_tensor(value):
+                self.fake_of(value)
 
     def _attribute_names(self) -> dict[int, str]:
         """Tensors that the module tree holds as plain attributes, or in containers there, by identity."""

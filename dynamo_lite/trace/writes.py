@@ -12,10 +12,11 @@ from dynamo_lite.trace.errors import IN_PLACE_RESIZES, IN_PLACE_VIEW, WRITE_THRO
 from dynamo_lite.trace.write_errors import CONJUGATE_WRITTEN, DRAWS_INTO_A_PART
 from fx_ir import functionalize
 from fx_ir.functionalize import Alias
+from fx_ir.meta import TensorMeta
 from fx_ir.node import Node
 from fx_ir.ops.registry import Operator
 from fx_ir.ops.reshape import STRETCHING
-from fx_ir.ops.shapes import is_contiguous
+from fx_ir.ops.shapes import contiguous_or, is_contiguous
 from fx_ir.ops.views import WHOLE_RULE
 
 if TYPE_CHECKING:
@@ -47,6 +48,8 @@ class Writes:
         if functional.view is not None and functional.maybe_view is None:
             self._become_view(op, held, result, viewed)
         elif not _is_idle(functional, result):
+            if result.meta.is_plain and held.view_of is None and not _in_order(held.meta):
+                result = self._tracer.apply("aten::copy", held, result)  # eager keeps the order that there is
             self.write(target, result, op.name in _IDEMPOTENT)
         return target
 
@@ -72,6 +75,21 @@ class Writes:
             view.view_of.parent = was
         fake.meta, fake.node, fake.view_of = view.meta, view.node, view.view_of
         fake.viewed = False  # what was viewed is now its parent
+
+    def become(self, target: Any, value: Any) -> bool:
+        """Makes an empty tensor that forward has made hold a new value, of whatever size; False where it cannot be said what that does.
+
+        Whoever made the tensor knows it as one in order of memory, and nobody views it.
+        """
+        held, new = self._tracer.fake_of(target), self._tracer.fake_of(value)
+        for fake in (held, new):
+            if fake.kind != "value" or fake.view_of is not None or fake.viewed or not fake.meta.is_plain:
+                return False
+        if held.meta.dtype is not new.meta.dtype or held.node.graph is not self._tracer.level.graph:
+            return False
+        held.meta, held.node = new.meta, new.node
+        held.memory, held.generation = new.memory, new.generation
+        return True
 
     def write(self, target: Any, value: Any, idempotent: bool = False) -> None:
         """Makes ``value`` the content of ``target``, cast to its dtype; all aliases see it.
@@ -138,6 +156,11 @@ class Writes:
     def keeps(self, node: Node) -> bool:
         """Only nodes of the outermost graph are remembered across branches."""
         return self._tracer.level is self._tracer.top
+
+
+def _in_order(meta: TensorMeta) -> bool:
+    """Whether a layout is known to be contiguous; nothing is asked."""
+    return meta.is_plain or (meta.has_layout and contiguous_or(meta.shape, meta.strides) is None)
 
 
 def _is_idle(functional: Operator, result: FakeTensor) -> bool:

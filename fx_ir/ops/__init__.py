@@ -15,6 +15,7 @@ from fx_ir.ops import (
     conv,
     convert,
     creation,
+    distributions,
     frames,
     grid_sample,
     grids,
@@ -65,7 +66,7 @@ from fx_ir.ops.registry import (
 FAMILIES = (
     binary, powers, unary, ternary, activation, reduction, statistics, matmul, contractions, norm, batch_norm, attention, conv, pool, padding,
     resample, recurrent, packed, loss, sequence_loss, reshape, views, permute, inplace_views, splits, convert, creation, ranges, joining, grids, indexing,
-    scatter, sorting, spectral, composite, random, transformer, grid_sample, noise, linalg, quantiles, frames, sym,
+    scatter, sorting, spectral, composite, random, distributions, transformer, grid_sample, noise, linalg, quantiles, frames, sym,
     autograd,
 )  # fmt: skip
 

@@ -215,7 +215,9 @@ def _fake_contiguous(
     self: TensorMeta, *, memory_format: MemoryFormat = MemoryFormat.contiguous_format
 ) -> TensorMeta:
     if memory_format is MemoryFormat.preserve_format:
-        raise RuntimeError("preserve memory format is unsupported by the contiguous operator")
+        if not is_contiguous(self):
+            raise RuntimeError("preserve memory format is unsupported by the contiguous operator")
+        return fake_alias(self)
     return formatted(fake_alias(self), memory_format)
 
 

@@ -125,7 +125,9 @@ def fake_cholesky(self: TensorMeta, *, upper: bool = False) -> TensorMeta:
 
 def cholesky(self: Array, *, upper: bool = False) -> Array:
     try:
-        lower = np.linalg.cholesky(self)
+        lower = np.linalg.cholesky(
+            self.conj().swapaxes(-1, -2) if upper else self
+        )  # it reads the lower triangle
     except np.linalg.LinAlgError:
         raise RuntimeError("linalg.cholesky: The input is not positive-definite.") from None
     return _to_columns(lower.conj().swapaxes(-1, -2) if upper else lower)

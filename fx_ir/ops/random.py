@@ -115,12 +115,13 @@ def _like(draw: Draw) -> Callable[..., Array]:
         **_: Any,
     ) -> Array:
         target = self.dtype if dtype is None else dtype.numpy
-        return _laid_out(draw(rng.generator(generator), self.shape, target), self, memory_format)
+        return laid_out_as(draw(rng.generator(generator), self.shape, target), self, memory_format)
 
     return kernel
 
 
-def _laid_out(drawn: Array, pattern: Array, memory_format: MemoryFormat | None) -> Array:
+def laid_out_as(drawn: Array, pattern: Array, memory_format: MemoryFormat | None = None) -> Array:
+    """What was drawn, in the order of memory of ``pattern`` or in the one given."""
     if pattern.flags.c_contiguous:
         return with_format(drawn, memory_format)
     result = np.empty_like(pattern, dtype=drawn.dtype, subok=False)
@@ -133,7 +134,7 @@ def _randint_like(
 ) -> Array:
     low, high = (0, bounds[0]) if len(bounds) == 1 else bounds
     drawn = as_array(rng.generator().integers(low, high, self.shape))
-    return _laid_out(
+    return laid_out_as(
         drawn.astype(self.dtype if dtype is None else dtype.numpy, copy=False), self, memory_format
     )
 
@@ -148,12 +149,12 @@ def _fake_over(self: TensorMeta, *args: Any, **_: Any) -> TensorMeta:
 def _bernoulli(self: Array, p: Any = None, *, generator: np.random.Generator | None = None) -> Array:
     chance = self if p is None else p
     drawn = rng.generator(generator).random(self.shape, np.float32) < chance
-    return _laid_out(as_array(drawn).astype(self.dtype), self, None)
+    return laid_out_as(as_array(drawn).astype(self.dtype), self)
 
 
 def _over(draw: Callable[..., Any]) -> Callable[..., Array]:
     def kernel(self: Array, *args: float, generator: np.random.Generator | None = None) -> Array:
-        return _laid_out(as_array(draw(rng.generator(generator), self, *args)).astype(self.dtype), self, None)
+        return laid_out_as(as_array(draw(rng.generator(generator), self, *args)).astype(self.dtype), self)
 
     return kernel
 

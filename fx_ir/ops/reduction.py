@@ -11,7 +11,8 @@ from fx_ir.dtypes import Category, DType, bool_, get_default_dtype, int64, uint8
 from fx_ir.meta import Size, TensorMeta
 from fx_ir.ops.arrays import Array, as_array, average, compute_type, dense, sum_over, to_float
 from fx_ir.ops.registry import register
-from fx_ir.ops.shapes import wrap_dim, wrap_dims
+from fx_ir.ops.shapes import same, wrap_dim, wrap_dims
+from fx_ir.ops.views import WHOLE_RULE, fake_alias
 
 Axis = tuple[int, ...]
 
@@ -82,6 +83,37 @@ def _of_sum(function: Callable[..., Any]) -> Callable[..., Array]:
 sum_ = _of_sum(np.add.reduce)
 prod = _of_sum(np.multiply.reduce)
 nansum = _of_sum(np.nansum)
+
+
+def _summed_away(shape: tuple[Size, ...], size: Sequence[Size]) -> list[int]:
+    """The dimensions that ``sum_to_size`` sums over; RuntimeError where ``size`` does not broadcast to ``shape``."""
+    lead = len(shape) - len(size)
+    if lead < 0 or any(
+        not same(wanted, 1) and not same(wanted, held) and wanted != 1 and wanted != held
+        for wanted, held in zip(size, shape[lead:], strict=True)
+    ):
+        raise RuntimeError(f"size {{{list(size)}}} is not expandable to size {{{list(shape)}}}.")
+    stretched = [
+        lead + dim
+        for dim, wanted in enumerate(size)
+        if (same(wanted, 1) or wanted == 1) and not same(shape[lead + dim], 1) and shape[lead + dim] != 1
+    ]
+    return [*range(lead), *stretched]
+
+
+def fake_sum_to_size(self: TensorMeta, size: Sequence[Size]) -> TensorMeta:
+    if not _summed_away(self.shape, size) and self.ndim:
+        return fake_alias(self)
+    return TensorMeta(tuple(size), sum_dtype(self, None), self.device)
+
+
+def sum_to_size(self: Array, size: Sequence[int]) -> Array:
+    dims = _summed_away(self.shape, size)
+    return sum_(self, dims, True).reshape(size) if dims or not self.ndim else self
+
+
+def _sums_nothing(result: TensorMeta, self: TensorMeta, size: Sequence[Size]) -> bool:
+    return self.ndim > 0 and not _summed_away(self.shape, size)
 
 
 def fake_mean(
@@ -235,6 +267,13 @@ def _trace(self: Array) -> Array:
 
 def _declare_sums() -> None:
     tail = "*, ScalarType? dtype=None) -> Tensor"
+    register(
+        "aten::sum_to_size(Tensor self, SymInt[] size) -> Tensor",
+        fake=fake_sum_to_size,
+        kernel=sum_to_size,
+        view=WHOLE_RULE,
+        maybe_view=_sums_nothing,
+    )
     register(f"aten::sum(Tensor self, {tail}", fake=fake_sum, kernel=sum_)
     register(
         f"aten::sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, {tail}",

@@ -161,6 +161,20 @@ def fake_diagonal(self: TensorMeta, offset: int = 0, dim1: int = 0, dim2: int = 
     )
 
 
+def fake_linalg_diagonal(A: TensorMeta, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> TensorMeta:
+    return fake_diagonal(A, offset, dim1, dim2)
+
+
+def linalg_diagonal(A: Array, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Array:
+    return diagonal(A, offset, dim1, dim2)
+
+
+def _scatter_linalg_diagonal(
+    call: Call, base: Any, new: Any, index: int, *, offset: int = 0, dim1: int = -2, dim2: int = -1
+) -> Any:
+    return call("aten::diagonal_scatter", base, new, offset, dim1, dim2)
+
+
 def diagonal(self: Array, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Array:
     result = np.diagonal(self, offset, dim1, dim2)
     if self.flags.writeable and not result.flags.writeable:
@@ -329,6 +343,12 @@ def _declare() -> None:
         fake=fake_narrow,
         kernel=narrow,
         view=ViewRule(_scatter_narrow),
+    )
+    register(
+        "aten::linalg_diagonal(Tensor(a) A, *, int offset=0, int dim1=-2, int dim2=-1) -> Tensor(a)",
+        fake=fake_linalg_diagonal,
+        kernel=linalg_diagonal,
+        view=ViewRule(_scatter_linalg_diagonal),
     )
     register(
         "aten::unfold(Tensor(a) self, int dimension, int size, int step) -> Tensor(a)",

@@ -32,6 +32,12 @@ def sums() -> list[Sample]:
         sample("sum", B(3, 4)),
         sample("sum.dim_IntList", T((3, 4), "int32"), [0]),
         sample("sum", F(0)),
+        *[
+            sample("sum_to_size", F(2, 3, 4), size)
+            for size in ([2, 3, 4], [1, 4], [3, 1], [4], [1, 1, 1], [])
+        ],
+        sample("sum_to_size", T((3, 4), "int32"), [1, 4]),
+        sample("sum_to_size", F(4, 3, layout="t"), [4, 3]),
     ]
     for name in ("nansum", "nanmean"):
         found += [sample(name, T((3, 4), values="special")), sample(name, F(3, 4), [0])]

@@ -46,6 +46,7 @@ def views() -> list[Sample]:
         sample("slice.Tensor", F(5, 4), 0, 3, 2), sample("slice.Tensor", F(5, 4), 0, -9, 9), sample("slice.Tensor", F(5, 4), 1, 1, -1, 2),
         sample("slice.Tensor", F(5, 4)), sample("slice.Tensor", F(5, 4, layout="t"), 0, 2), sample("slice.Tensor", F(5), 0, 0, 9223372036854775807),
         sample("narrow", F(5, 4), 0, 1, 3), sample("narrow", F(5, 4), 1, -2, 2), sample("diagonal", F(3, 4)), sample("diagonal", F(3, 4), 1),
+        sample("linalg_diagonal", F(2, 3, 4)), sample("linalg_diagonal", F(3, 4, 4), offset=1, dim1=0, dim2=2),
         sample("diagonal", F(3, 4), -2), sample("diagonal", F(2, 3, 4), 0, 1, 2), sample("diagonal", F(3, 4), 7), sample("diagonal", F(3, 4), -5),
         sample("as_strided", F(3, 4), [2, 2], [1, 2]), sample("as_strided", F(3, 4), [2, 3], [4, 1], 1), sample("as_strided", F(12), [3], [0]),
         sample("unfold", F(7, 4), 0, 3, 2), sample("unfold", F(2, 7), -1, 2, 1), sample("alias", F(3, 4)), sample("detach", F(3, 4, layout="t")),

@@ -315,6 +315,12 @@ def matrices() -> list[Sample]:
             sample("linalg_cholesky", T((3, 3), given=(4, 1, 0, 1, 3, 1, 0, 1, 5)), upper=upper)
             for upper in (False, True)
         ],
+        *[
+            sample(
+                "linalg_cholesky", T((2, 2), given=(5, 1, 2, 3)), upper=upper
+            )  # each reads its own triangle
+            for upper in (False, True)
+        ],
         sample("linalg_cholesky", F(1, 1, values="positive"), upper=True),
     ]
 

@@ -265,6 +265,7 @@ _DRAWS: dict[str, tuple[Any, ...]] = {
     "multinomial": (np.abs(f32(3, 5)), 2), "dropout": (f32(50), 0.5, True), "feature_dropout": (f32(5, 9, 2), 0.5, True),
     "native_dropout": (f32(50), 0.5, True), "uniform": (f32(5), 2.0, 3.0), "normal_functional": (f32(5),), "exponential": (f32(5),),
     "randn_like": (f32(5),), "rand_like": (f32(5),), "alpha_dropout": (f32(50), 0.5, True),
+    "random": (f32(5),), "random.to": (f32(9), 9), "random.from": (f32(9), 2, 9), "cauchy": (f32(5),), "log_normal": (f32(5),), "geometric": (f32(9), 0.1),
     "feature_alpha_dropout": (f32(5, 9, 2), 0.5, True), "rrelu": (-np.abs(f32(9)), 0.1, 0.4, True),
 }  # fmt: skip
 # Overloads with a generator share a kernel; the rest draws for dropout alone.
