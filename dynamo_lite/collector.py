@@ -16,26 +16,26 @@ _COLLECTS_EVERY: Final = 50
 
 
 class _Holds:
-    """How many captures run, whether the frozen objects are ours to give back, and how often they were."""
+    """Which captures run, whether the frozen objects are ours to give back, and how often they were."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._running = 0
+        self._running: set[int] = set()
         self._ours = False
         self._released = 0
 
-    def hold(self) -> bool:
+    def hold(self, who: object) -> bool:
         with self._lock:
-            self._running += 1
+            self._running.add(id(who))
             if gc.get_freeze_count() > _FROZEN_AT_START:
                 return False
             gc.freeze()
             self._ours = True
             return True
 
-    def release(self) -> None:
+    def release(self, who: object) -> None:
         with self._lock:
-            self._running -= 1
+            self._running.discard(id(who))
             if self._running or not self._ours:
                 return
             gc.unfreeze()
@@ -53,6 +53,6 @@ def is_old(value: object) -> bool:
 
 _HOLDS: Final = _Holds()
 hold: Final = _HOLDS.hold
-"""Begins a capture: True where objects are frozen by it, False where another capture or the program has frozen some already."""
+"""Begins the capture of ``who``: True where objects are frozen by it, False where another capture or the program has frozen some already."""
 release: Final = _HOLDS.release
-"""Ends a capture. What another capture still counts on, or the program froze, stays frozen."""
+"""Ends a capture; twice is as good as once. What another capture still counts on, or the program froze, stays frozen."""

@@ -204,11 +204,11 @@ def run(tracer: Tracer, module: Any, forward: Callable[..., Any], call: Callable
 
     Raises what the model raises, and a refusal of ours also where the model has swallowed it.
     """
-    collector.hold()
     try:
+        collector.hold(tracer)
         return _run(tracer, module, forward, call)
     finally:
-        collector.release()
+        collector.release(tracer)
 
 
 def _run(tracer: Tracer, module: Any, forward: Callable[..., Any], call: Callable[[], Any]) -> Run:

@@ -99,6 +99,12 @@ def native_places() -> Iterator[tuple[CodeType, int, dict[str, Any]]]:
         frame = frame.f_back
 
 
+def in_front(entry: TracebackType, following: TracebackType | None) -> TracebackType:
+    """A copy of a traceback's entry, with others behind it. Of a generator that has not begun there may be no line."""
+    line: int | None = entry.tb_lineno
+    return TracebackType(following, entry.tb_frame, entry.tb_lasti, -1 if line is None else line)
+
+
 def only_user_frames(error: BaseException) -> None:
     """Drops our own frames from an exception's traceback, for a function that then re-raises with a bare ``raise``.
 
@@ -114,5 +120,5 @@ def only_user_frames(error: BaseException) -> None:
         entry = entry.tb_next
     following: TracebackType | None = None
     for entry in reversed(kept):
-        following = TracebackType(following, entry.tb_frame, entry.tb_lasti, entry.tb_lineno)
+        following = in_front(entry, following)
     error.__traceback__ = following

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextvars
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from dataclasses import replace
 from types import CellType
 from typing import Any, Final
@@ -64,7 +65,7 @@ def _run(
     tracer.modules_now = lambda: module_stack(tracer.calls, paths)
     tracer.naming.variables = traced.user_variables
     tracer.invoke = _invoke
-    with Transaction(user_location) as transaction:
+    with closing(Transaction(user_location)) as transaction, transaction:
         policy = tracer.library.strict_policy()(tracer, transaction, origins)
         with dispatch.recording(tracer), fake_context.activate(tracer):
             args, kwargs = _own(args), _own(dict(kwargs))

@@ -9,7 +9,7 @@ from typing import Any
 from dynamo_lite import places
 from dynamo_lite.strict import builtins as replacements
 from dynamo_lite.strict.machine import table
-from dynamo_lite.strict.machine.current import exchange, peek
+from dynamo_lite.strict.machine.current import RUNNING, peek
 from dynamo_lite.strict.machine.frame import NULL, Frame, Machine
 from dynamo_lite.strict.machine.host import HOST
 from dynamo_lite.strict.machine.limit import LIMIT
@@ -24,25 +24,35 @@ assert table and replacements
 
 def run_traced(policy: Policy, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Calls ``fn`` interpreted under ``policy`` on a machine of its own; the thread's machine is put back after it."""
-    HOST.acquire()
-    machine = Machine(policy)
-    before = exchange(machine)
+    machine, before = Machine(policy), peek()
     nested = before is not None and before.frame is not before.base
-    machine.limit = limit = LIMIT.known if nested else LIMIT.raise_it()
-    classes_changed()
+    limit = machine.limit
     try:
+        RUNNING.machine = machine
+        HOST.acquire(machine)
+        machine.limit = limit = LIMIT.known if nested else LIMIT.raise_it()
+        classes_changed()
         return execute(machine, fn, args, kwargs or None)
     except BaseException as problem:
         set_traceback(problem, user_traceback(get_traceback(problem)))
         raise
     finally:
-        if machine.limit != limit:
-            LIMIT.change(limit)
-        if not nested:
-            LIMIT.lower()
-        exchange(before)
-        classes_changed()
-        HOST.release()
+        RUNNING.machine = before
+        try:
+            _end(machine, limit, nested)
+        except BaseException:  # an interrupt came in between: once more
+            _end(machine, limit, nested)
+            raise
+
+
+def _end(machine: Machine, limit: int, nested: bool) -> None:
+    """What ends with a run; twice is as good as once."""
+    if machine.limit != limit:
+        LIMIT.change(limit)
+    if not nested:
+        LIMIT.lower()
+    classes_changed()
+    HOST.release(machine)
 
 
 def _frames() -> list[Frame]:

@@ -62,14 +62,12 @@ class Transaction:
         self._touched: set[int] = set()  # identities of what was written, and perhaps more
         self._made: dict[int, Any] = {}
         self._notes: list[Effect] = []
-        self._held = False
         self._known: set[int] = set()
         self._kept: list[Any] = []
 
     def __enter__(self) -> Transaction:
         # where objects are frozen already they stay so, and the slow way is taken: all identities are kept
-        self._held = True
-        if not collector.hold():
+        if not collector.hold(self):
             self._kept = gc.get_objects()  # alive, so that no fresh object is given an identity of theirs
             self._known = set(map(id, self._kept))
         return self
@@ -82,9 +80,11 @@ class Transaction:
             self.rollback()
         finally:
             self._kept = []
-            if self._held:
-                self._held = False
-                collector.release()
+            collector.release(self)
+
+    def close(self) -> None:
+        """Does what an interrupt has kept ``__exit__`` from doing."""
+        Transaction.__exit__(self)
 
     def _let_go(self, error: BaseException | None) -> None:
         """An exception from outside that leaves the transaction does so with its traceback and what it happened beside."""

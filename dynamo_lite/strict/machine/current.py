@@ -11,24 +11,18 @@ class _Local(threading.local):
     machine: Machine | None = None
 
 
-_local = _Local()
+RUNNING = _Local()
+"""A run puts its machine here and the one before back by plain assignment: an interrupt cannot come in between."""
 
 
 def current_machine() -> Machine:
     """The running thread's machine, made (without a policy) where there is none."""
-    machine = _local.machine
+    machine = RUNNING.machine
     if machine is None:
-        machine = _local.machine = Machine()
+        machine = RUNNING.machine = Machine()
     return machine
-
-
-def exchange(machine: Machine | None) -> Machine | None:
-    """Makes ``machine`` the thread's; returns the one before."""
-    before = _local.machine
-    _local.machine = machine
-    return before
 
 
 def peek() -> Machine | None:
     """The running thread's machine, if any."""
-    return _local.machine
+    return RUNNING.machine

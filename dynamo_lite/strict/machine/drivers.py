@@ -60,9 +60,9 @@ def resume_throw(frame: GeneratorFrame, error: BaseException) -> Any:
     outer = leave.back
     assert outer is not None
     machine = leave.machine
-    machine.frame = frame
     observed = None if machine.policy is None else HOST.pause()
     try:
+        machine.frame = frame
         following = throw_into(frame, error)
         return run(following)
     finally:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from types import TracebackType
 from typing import Any, Final
 
+from dynamo_lite.places import in_front
 from dynamo_lite.strict.machine.calls import invoke
 from dynamo_lite.strict.machine.frame import Frame
 from dynamo_lite.strict.machine.routine import Routine, call, start
@@ -145,7 +145,7 @@ def _split(frame: Frame, error: Any, wanted: Any) -> Routine:
         group = BaseExceptionGroup("", (error,))  # an ExceptionGroup where it can be one
         tb = get_traceback(error)
         if _WRAPPED_IS_TRACED and tb is not None:
-            group.__traceback__ = TracebackType(None, tb.tb_frame, tb.tb_lasti, tb.tb_lineno)
+            group.__traceback__ = in_front(tb, None)
         return None, group
     if isinstance_of(error, BaseExceptionGroup):
         method = yield call(getattr, error, "split")

@@ -60,10 +60,10 @@ class TraceHook:
             sys.settrace(None)
         return before
 
-    def acquire(self) -> None:
-        """Somebody in this thread may ask until :meth:`release`."""
+    def acquire(self, who: object) -> None:
+        """``who`` in this thread may ask until :meth:`release`."""
 
-    def release(self) -> None:
+    def release(self, who: object) -> None:
         """Ends :meth:`acquire`."""
 
 
@@ -77,7 +77,7 @@ class Monitoring:
     def __init__(self) -> None:
         self._local = _Local()
         self._lock = threading.Lock()
-        self._users = 0
+        self._users: set[int] = set()
         self._tool: int | None = None
         self.told: Final = partial(getattr, self._local, "observer")
         self.tell: Final = partial(setattr, self._local, "observer")
@@ -90,15 +90,15 @@ class Monitoring:
         self._local.observer = None
         return before
 
-    def acquire(self) -> None:
+    def acquire(self, who: object) -> None:
         with self._lock:
             if self._tool is None:
                 self._open()
-            self._users += 1
+            self._users.add(id(who))
 
-    def release(self) -> None:
+    def release(self, who: object) -> None:
         with self._lock:
-            self._users -= 1
+            self._users.discard(id(who))
             if self._tool is not None and not self._users:
                 monitoring: Any = sys.monitoring  # type: ignore[attr-defined,unused-ignore]
                 monitoring.set_events(self._tool, 0)

@@ -7,6 +7,7 @@ from opcode import opmap
 from types import CodeType, FrameType, FunctionType, TracebackType
 from typing import Any, Final
 
+from dynamo_lite.places import in_front
 from dynamo_lite.strict.decode.fuse import joined_loads
 from dynamo_lite.strict.machine.code import MACHINE_FILES
 from dynamo_lite.strict.machine.frame import EXIT, NULL, Code, Frame, GeneratorFrame, Machine, explain
@@ -52,10 +53,12 @@ def execute(machine: Machine, fn: Any, args: tuple[Any, ...], kwargs: dict[str, 
     """Calls ``fn`` from native code: a run of its own on top of the machine's current frame."""
     outer = machine.frame
     leave = machine.exit_frame(outer)
-    machine.frame = leave
     handled, value = leave.handled, leave.handled.value
-    observed = None if machine.policy is None else HOST.pause()
+    observed = None if machine.policy is None else HOST.told()
     try:
+        machine.frame = leave
+        if machine.policy is not None:
+            HOST.pause()
         frame = INVOKE[0](leave, fn, args, kwargs)
         return leave.stack.pop() if frame is None else run(frame)
     finally:
@@ -218,7 +221,7 @@ def user_traceback(tb: TracebackType | None, clean: TracebackType | None = None)
     if not found:
         return tb
     for entry in reversed(kept):
-        link = TracebackType(link, entry.tb_frame, entry.tb_lasti, entry.tb_lineno)
+        link = in_front(entry, link)
     return link
 
 

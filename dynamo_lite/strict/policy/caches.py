@@ -44,13 +44,13 @@ class Held:
 
     def is_held(self) -> bool:
         """Whether the cache holds the very object still. A cache that was cleared, or had no room, does not."""
-        HOST.acquire()
-        before = HOST.told()
+        who, before = object(), HOST.told()
         try:
+            HOST.acquire(who)
             HOST.tell(self._stop.token)
             return self._cache(*self._args, **self._kwargs) is self._value
         except _Absent:
             return False
         finally:
             HOST.tell(before)
-            HOST.release()
+            HOST.release(who)
