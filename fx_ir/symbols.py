@@ -77,6 +77,12 @@ class DetachedEnv:
         problem = Problem("check", symbols, [], facts, [Condition("G1", condition)])
         return prove(problem).status == "proved"
 
+    def reasoned(self, condition: BoolExpr) -> bool | None:
+        """Whether the condition holds, as far as the prover can tell."""
+        if self.proved(condition):
+            return True
+        return False if self.proved(E.not_(condition)) else None
+
     # --- what symbolic numbers ask ---------------------------------------------------------------------------------
 
     def wrap(self, expr: E.Expr) -> Any:
@@ -146,6 +152,10 @@ class DetachedEnv:
         if self.make_unbacked is None:
             raise Undetermined(f"{source} is known")
         return self.make_unbacked(kind)
+
+    def asserting(self, condition: Any, message: str) -> None:
+        """Nothing can be added to what is checked: a program asserts by itself what its operators need."""
+        raise Undetermined(getattr(condition, "expr", condition))
 
     def learn(self, condition: Any) -> None:
         if isinstance(condition, SymBool):

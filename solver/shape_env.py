@@ -128,7 +128,7 @@ class ShapeEnv(Declarations):
         return value
 
     def _decide_data(self, condition: BoolExpr, kind: GuardKind) -> bool:
-        known = self._reason(condition)
+        known = self.reasoned(condition)
         if known is None:
             asked = self.wrap_bool(condition)
             taken = (
@@ -139,17 +139,17 @@ class ShapeEnv(Declarations):
             if taken is None:
                 raise data_dependent(self, condition, kind)
             return taken
-        self.knowledge.learn(condition if known else E.not_(condition))
         return known
 
-    def _reason(self, condition: BoolExpr) -> bool | None:
-        """The prover's word on a condition about data, from facts and specification."""
+    def reasoned(self, condition: BoolExpr) -> bool | None:
+        """The prover's word on a condition about data, from facts and specification; what it proves is known from then on."""
         from solver.prove import prove
 
         for goal, answer in ((condition, True), (E.not_(condition), False)):
             problem = self._problem([Condition("G1", goal)])
             problem.facts += [Condition(f"L{i}", c) for i, c in enumerate(self._local_facts(), 1)]
             if prove(problem).status == "proved":
+                self.knowledge.learn(goal)
                 return answer
         return None
 

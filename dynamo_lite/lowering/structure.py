@@ -11,6 +11,7 @@ from dynamo_lite.lowering.errors import NO_AUTOGRAD, where
 from dynamo_lite.lowering.metadata import without_autograd
 from dynamo_lite.lowering.packets import apply
 from dynamo_lite.lowering.size import Size
+from fx_ir.ops.shapes import broadcast_size
 
 
 def shallow_copy(self: Any) -> Any:
@@ -68,14 +69,13 @@ def broadcast_shapes(*shapes: Any) -> Size:
     result: list[Any] = [1] * rank
     for number, row in enumerate(rows):
         for position, size in enumerate(row, rank - len(row)):
-            if size == 1 or size == result[position]:
-                continue
-            if result[position] != 1:
+            try:
+                result[position] = broadcast_size(result[position], size, position)
+            except RuntimeError:
                 raise RuntimeError(
                     f"Attempting to broadcast a dimension of length {size} at {position - rank}! Mismatching argument at "
                     f"index {number} had {tuple(row)}; but expected shape should be broadcastable to {result}"
-                )
-            result[position] = size
+                ) from None
     return Size(result)
 
 

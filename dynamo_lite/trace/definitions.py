@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import operator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from dynamo_lite.trace.sizes import Operand
+from fx_ir.dtypes import bool_, uint8
 from fx_ir.meta import TensorMeta
 from fx_ir.node import Node
 from fx_ir.ops.registry import OPS
+from fx_ir.ops.shapes import same
 from solver.expr import Expr, IntExpr, int_symbol
 from solver.sym import SymInt
 
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
     from dynamo_lite.trace.tracer import Tracer
 
 SYM_SIZE = "aten::sym_size.int"
+_OF_ONE: Final = frozenset({"nonzero", "nonzero_numpy", "where", "item"})  # they look at one tensor alone
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,11 +36,12 @@ class Definition:
 class Definitions:
     """Symbol names and where they come from; the first definition counts."""
 
-    __slots__ = ("_known", "_tracer", "expected")
+    __slots__ = ("_found", "_known", "_tracer", "expected")
 
     def __init__(self, tracer: Tracer) -> None:
         self._tracer = tracer
         self._known: dict[str, Definition] = {}
+        self._found: dict[tuple[bool, Node], SymInt] = {}
         self.expected: list[tuple[str, Any]] = []  # new symbols that the node being recorded will define
 
     def expect(self, name: str, number: Any) -> None:
@@ -47,6 +51,8 @@ class Definitions:
     def made(self, result: Any, node: Node) -> None:
         """``node`` was recorded: the symbols expected of it are ``result`` itself, or sizes of it or of its parts."""
         expected, self.expected = self.expected, []
+        if len(expected) == 1:
+            self._again(node, expected[0][1])
         for name, made in expected:
             if result is made:
                 self.by_value(name, node)
@@ -63,6 +69,15 @@ class Definitions:
                                 operator.getitem, (node, index), meta=self._tracer.node_meta(meta)
                             )
                         self.by_size(holder, dim, size.expr)
+
+    def _again(self, node: Node, number: Any) -> None:
+        """A number that was found in the same value before (its content, how many of its elements are true) is that one."""
+        source = _source(node)
+        if source is None or type(number) is not self._tracer.env.int_type:
+            return
+        before = self._found.setdefault((node.target.name == "item", source), number)
+        if before is not number:
+            self._tracer.env.learn(number == before)
 
     def __contains__(self, name: str) -> bool:
         return name in self._known
@@ -104,3 +119,18 @@ class Definitions:
         if found.scale != 1:
             value = level.number(operator.floordiv, (value, found.scale), symbol)
         return value
+
+
+def _source(node: Any) -> Node | None:
+    """The one value that tells the new number of a node; None where several do."""
+    if node.target.name in _OF_ONE and len(node.args) == 1:
+        return node.args[0]  # type: ignore[no-any-return]
+    if node.target.name == "masked_select":
+        shapes = [arg.meta["val"].shape for arg in node.args]
+        return node.args[1] if len(shapes[0]) == len(shapes[1]) and all(map(same, *shapes)) else None
+    if node.target.name != "index":
+        return None
+    masks = [
+        index for index in node.args[1] if index is not None and index.meta["val"].dtype in (bool_, uint8)
+    ]
+    return masks[0] if len(masks) == 1 else None

@@ -20,7 +20,8 @@ from dynamo_lite.trace.write_errors import READS_WRITTEN
 from fx_ir import functionalize
 from fx_ir.functionalize import Alias
 from fx_ir.ops.registry import PACKETS, Operator
-from solver.sym import SymNumber
+from fx_ir.ops.shapes import same
+from solver.sym import SymInt, SymNumber
 
 if TYPE_CHECKING:
     from dynamo_lite.trace.tracer import Tracer
@@ -163,7 +164,8 @@ def _chain(value: Any) -> list[Alias]:
 
 def _same(first: Any, second: Any) -> bool:
     if isinstance(first, SymNumber) and isinstance(second, SymNumber):
-        return first.expr is second.expr
+        equal = type(first) is type(second) and isinstance(first, SymInt) and same(first, second)  # type: ignore[arg-type]
+        return first.expr is second.expr or equal
     if isinstance(first, (list, tuple)):
         return type(first) is type(second) and len(first) == len(second) and all(map(_same, first, second))
     return first is second or (type(first) is type(second) and type(first) in (int, str) and first == second)

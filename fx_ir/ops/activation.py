@@ -11,7 +11,7 @@ from fx_ir.dtypes import Category
 from fx_ir.meta import TensorMeta
 from fx_ir.ops.arrays import Array, as_array, cast, in_float32, to_float
 from fx_ir.ops.registry import register, register_inplace
-from fx_ir.ops.shapes import elementwise, same, wrap_dim
+from fx_ir.ops.shapes import differ, elementwise, wrap_dim
 from fx_ir.ops.unary import fake_floating_only, fake_same
 
 _SQRT_HALF = 0.7071067811865476
@@ -132,7 +132,7 @@ def fake_prelu(self: TensorMeta, weight: TensorMeta) -> TensorMeta:
         )
     count = weight.numel()
     channels = self.shape[1] if self.ndim > 1 else 1
-    if not (type(count) is int and count == 1) and not same(count, channels) and count != channels:
+    if not (type(count) is int and count == 1) and differ(count, channels):
         raise RuntimeError(
             f"Mismatch of parameter numbers and input channel size. Found parameter numbers = {count} and channel size = "
             f"{channels}."

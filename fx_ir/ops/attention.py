@@ -13,7 +13,7 @@ from fx_ir.meta import Size, TensorMeta
 from fx_ir.ops.arrays import Array, as_array, compute_type
 from fx_ir.ops.matmul import check_same_dtype
 from fx_ir.ops.registry import register, register_inplace
-from fx_ir.ops.shapes import broadcast_shapes, elementwise, elementwise_strides, same
+from fx_ir.ops.shapes import broadcast_shapes, differ, elementwise, elementwise_strides, same
 from fx_ir.ops.views import WHOLE_RULE
 
 # --- embedding -------------------------------------------------------------------------------------------------------
@@ -228,7 +228,7 @@ def _check_attention(
                 f"{attn_mask.dtype.name} and  query.dtype: {query.dtype.name} instead."
             )
     for left, right in ((query.shape[-1], key.shape[-1]), (key.shape[-2], value.shape[-2])):
-        if not same(left, right) and left != right:
+        if differ(left, right):
             raise RuntimeError(
                 f"mat1 and mat2 shapes cannot be multiplied (query {list(query.shape)}, key {list(key.shape)}, value "
                 f"{list(value.shape)})"

@@ -10,7 +10,7 @@ from fx_ir.meta import TensorMeta
 from fx_ir.ops.arrays import Array, as_array, compute_type
 from fx_ir.ops.norm import affine, check_floating, normalise
 from fx_ir.ops.registry import Call, register
-from fx_ir.ops.shapes import elementwise, same, wrap_dim
+from fx_ir.ops.shapes import differ, elementwise, wrap_dim
 
 
 def fake_group_norm(
@@ -66,7 +66,7 @@ def fake_batch_norm(
         raise RuntimeError("running_mean and running_var must be defined in evaluation mode")
     channels = input.shape[wrap_dim(1, input.ndim)]
     for meta in (weight, bias, running_mean, running_var):
-        if meta is not None and not same(meta.shape[0], channels) and meta.shape[0] != channels:
+        if meta is not None and differ(meta.shape[0], channels):
             raise RuntimeError(f"running_mean should contain {channels} elements not {meta.shape[0]}")
     return elementwise(input.dtype, input)
 

@@ -11,7 +11,7 @@ from fx_ir.meta import Size, TensorMeta
 from fx_ir.ops.arrays import Array, as_array, compute_type
 from fx_ir.ops.matmul import check_same_dtype
 from fx_ir.ops.registry import register
-from fx_ir.ops.shapes import channels_last_strides, same, suggests_channels_last
+from fx_ir.ops.shapes import channels_last_strides, differ, suggests_channels_last
 
 # --- sizes -----------------------------------------------------------------------------------------------------------
 
@@ -34,7 +34,7 @@ def _transposed_size(
 
 def _check_channels(input: TensorMeta, weight: TensorMeta, expected: Size) -> None:
     channels = input.shape[1]
-    if not same(channels, expected) and channels != expected:
+    if differ(channels, expected):
         raise RuntimeError(
             f"Given groups, weight of size {list(weight.shape)}, expected input{list(input.shape)} to have {expected} channels, "
             f"but got {channels} channels instead"

@@ -19,7 +19,7 @@ from fx_ir.meta import Size, TensorMeta
 from fx_ir.ops.arrays import Array, copied
 from fx_ir.ops.convert import formatted, with_format
 from fx_ir.ops.registry import register, register_inplace
-from fx_ir.ops.shapes import elementwise
+from fx_ir.ops.shapes import elementwise, fails
 
 OPTIONS = "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None"
 _LIKE_OPTIONS = f"{OPTIONS}, MemoryFormat? memory_format=None"
@@ -28,7 +28,7 @@ _LIKE_OPTIONS = f"{OPTIONS}, MemoryFormat? memory_format=None"
 def made(size: Sequence[Size], dtype: DType | None, device: Device | None) -> TensorMeta:
     """A new contiguous tensor; RuntimeError for a negative size."""
     for extent in size:
-        if extent < 0:
+        if fails(extent < 0, "sizes are not negative"):
             raise RuntimeError(
                 f"Trying to create tensor with negative dimension {extent}: {list(size)}"
             )  # fmt: skip

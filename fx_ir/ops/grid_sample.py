@@ -16,7 +16,7 @@ from fx_ir.ops.arrays import Array, as_array, compute_type
 from fx_ir.ops.matmul import check_same_dtype
 from fx_ir.ops.pool import image_meta, in_order
 from fx_ir.ops.registry import register
-from fx_ir.ops.shapes import same
+from fx_ir.ops.shapes import differ
 
 LINEAR, NEAREST, CUBIC = 0, 1, 2
 ZEROS, BORDER, REFLECTION = 0, 1, 2
@@ -33,7 +33,7 @@ def fake_grid_sampler(
             f"grid_sampler(): expected 4D or 5D input and grid with same number of dimensions, but got input with sizes "
             f"{list(input.shape)} and grid with sizes {list(grid.shape)}"
         )
-    if not same(input.shape[0], grid.shape[0]) and input.shape[0] != grid.shape[0]:
+    if differ(input.shape[0], grid.shape[0]):
         raise RuntimeError(
             f"grid_sampler(): expected grid and input to have same batch size, but got input with sizes {list(input.shape)} "
             f"and grid with sizes {list(grid.shape)}"

@@ -11,7 +11,15 @@ from fx_ir.dtypes import bool_, int32, int64, uint8
 from fx_ir.meta import Size, Sizes, TensorMeta
 from fx_ir.ops.arrays import Array, as_array, describe, laid_out
 from fx_ir.ops.registry import register
-from fx_ir.ops.shapes import _broadcast_strides, _sort_dims, broadcast_shapes, same, strides_along, wrap_dim
+from fx_ir.ops.shapes import (
+    _broadcast_strides,
+    _sort_dims,
+    broadcast_shapes,
+    differ,
+    same,
+    strides_along,
+    wrap_dim,
+)
 
 Indices = Sequence[TensorMeta | None]
 
@@ -37,7 +45,7 @@ def expand_masks(self: TensorMeta, indices: Indices) -> list[TensorMeta | None]:
         start = len(expanded)
         for offset, size in enumerate(index.shape):
             extent = self.shape[start + offset] if start + offset < self.ndim else 0
-            if not same(size, extent) and size != extent:
+            if differ(size, extent):
                 raise IndexError(
                     f"The shape of the mask {list(index.shape)} at index {offset} does not match the shape of the indexed "
                     f"tensor {list(self.shape)} at index {start + offset}"

@@ -17,6 +17,7 @@ from fx_ir.ops.reshape import fake_reshape
 from fx_ir.ops.shapes import (
     channels_last_strides,
     common_device,
+    differ,
     elementwise,
     same,
     suggests_channels_last,
@@ -109,7 +110,7 @@ def fake_stack(tensors: Sequence[TensorMeta], dim: int = 0) -> TensorMeta:
             )
         merged: list[Size] = []
         for a, b in zip(shape, tensor.shape, strict=True):
-            if not same(a, b) and a != b:
+            if differ(a, b):
                 raise RuntimeError(
                     f"stack expects each tensor to be equal size, but got {list(shape)} at entry 0 and {list(tensor.shape)} at "
                     "entry 1"
@@ -142,7 +143,7 @@ def fake_pad_sequence(
     longest: Size = first.shape[0]
     for tensor in sequences[1:]:
         if tensor.ndim != first.ndim or any(
-            not same(a, b) and a != b for a, b in zip(tensor.shape[1:], first.shape[1:], strict=True)
+            differ(a, b) for a, b in zip(tensor.shape[1:], first.shape[1:], strict=True)
         ):
             raise RuntimeError(
                 f"pad_sequence: {list(tensor.shape)} and {list(first.shape)} differ after the first dimension"

@@ -13,7 +13,7 @@ from fx_ir.ops.arrays import Array, as_array, compute_type, pair, to_float
 from fx_ir.ops.norm import log_softmax
 from fx_ir.ops.reduction import reduced
 from fx_ir.ops.registry import register
-from fx_ir.ops.shapes import broadcast_shapes, elementwise, same, wrap_dim
+from fx_ir.ops.shapes import broadcast_shapes, differ, elementwise, wrap_dim
 from fx_ir.ops.statistics import vector_norm
 
 NONE, MEAN, SUM = 0, 1, 2
@@ -79,9 +79,7 @@ def _kl_div(a: Array, b: Array, *, log_target: bool = False) -> Any:
 def _fake_bce(
     self: TensorMeta, target: TensorMeta, weight: TensorMeta | None = None, *rest: Any
 ) -> TensorMeta:
-    if self.ndim != target.ndim or any(
-        not same(a, b) and a != b for a, b in zip(self.shape, target.shape, strict=True)
-    ):
+    if self.ndim != target.ndim or any(differ(a, b) for a, b in zip(self.shape, target.shape, strict=True)):
         raise ValueError(
             f"Using a target size ({list(target.shape)}) that is different to the input size ({list(self.shape)}) is deprecated. "
             "Please ensure they have the same size."
@@ -121,7 +119,7 @@ def _check_classes(self: TensorMeta, target: TensorMeta) -> None:
     if target.ndim != len(expected):
         raise RuntimeError(f"Expected target size {list(expected)}, got {list(target.shape)}")
     for a, b in zip(expected, target.shape, strict=True):
-        if not same(a, b) and a != b:
+        if differ(a, b):
             raise ValueError(f"Expected input batch_size ({a}) to match target batch_size ({b}).")
 
 
@@ -251,7 +249,7 @@ def pairwise_distance(
 
 def fake_cdist(x1: TensorMeta, x2: TensorMeta, p: float = 2.0, compute_mode: int | None = None) -> TensorMeta:
     batch = broadcast_shapes(x1.shape[:-2], x2.shape[:-2])
-    if not same(x1.shape[-1], x2.shape[-1]) and x1.shape[-1] != x2.shape[-1]:
+    if differ(x1.shape[-1], x2.shape[-1]):
         raise RuntimeError(
             f"X1 and X2 must have the same number of columns. X1: {x1.shape[-1]} X2: {x2.shape[-1]}"
         )

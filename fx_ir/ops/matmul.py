@@ -12,7 +12,7 @@ from fx_ir.meta import Size, Sizes, TensorMeta
 from fx_ir.ops.arrays import Array, as_array, compute_type
 from fx_ir.ops.binary import of_ufunc
 from fx_ir.ops.registry import register, register_inplace
-from fx_ir.ops.shapes import broadcast_shapes, same
+from fx_ir.ops.shapes import broadcast_shapes, differ
 
 
 def check_same_dtype(*metas: TensorMeta | None) -> None:
@@ -26,7 +26,7 @@ def check_same_dtype(*metas: TensorMeta | None) -> None:
 
 
 def _check_inner(a: Size, b: Size, left: Sizes, right: Sizes) -> None:
-    if not same(a, b) and a != b:
+    if differ(a, b):
         shapes = f"{_by(left)} and {_by(right)}"
         raise RuntimeError(f"mat1 and mat2 shapes cannot be multiplied ({shapes})")
 
@@ -80,7 +80,7 @@ def fake_bmm(self: TensorMeta, mat2: TensorMeta) -> TensorMeta:
         raise RuntimeError("batch1 must be a 3D tensor" if self.ndim != 3 else "batch2 must be a 3D tensor")
     check_same_dtype(self, mat2)
     for a, b in ((self.shape[0], mat2.shape[0]), (self.shape[2], mat2.shape[1])):
-        if not same(a, b) and a != b:
+        if differ(a, b):
             raise RuntimeError(
                 f"Expected size for first two dimensions of batch2 tensor to be: [{self.shape[0]}, {self.shape[2]}] but "
                 f"got: [{mat2.shape[0]}, {mat2.shape[1]}]."

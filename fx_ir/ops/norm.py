@@ -11,7 +11,7 @@ from fx_ir.dtypes import Category, DType, float32
 from fx_ir.meta import Size, TensorMeta
 from fx_ir.ops.arrays import Array, as_array, average, compute_type, to
 from fx_ir.ops.registry import register
-from fx_ir.ops.shapes import same, wrap_dim
+from fx_ir.ops.shapes import differ, wrap_dim
 
 # --- softmax ---------------------------------------------------------------------------------------------------------
 
@@ -75,7 +75,7 @@ def _check_normalized(name: str, input: TensorMeta, normalized_shape: Sequence[S
             "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one element"
         )
     for size, wanted in zip(input.shape[input.ndim - count :], normalized_shape, strict=True):
-        if not same(size, wanted) and size != wanted:
+        if differ(size, wanted):
             raise RuntimeError(
                 f"Given normalized_shape={list(normalized_shape)}, expected input with shape [*, "
                 f"{', '.join(str(extent) for extent in normalized_shape)}], but got input of size{list(input.shape)}"

@@ -17,12 +17,12 @@ from fx_ir.ops.arrays import Array
 from fx_ir.ops.matmul import check_same_dtype
 from fx_ir.ops.recurrent import STEPS, Step, run
 from fx_ir.ops.registry import register
-from fx_ir.ops.shapes import same
+from fx_ir.ops.shapes import differ, same
 
 
 def _fake_pack(input: TensorMeta, lengths: TensorMeta, batch_first: bool) -> tuple[TensorMeta, TensorMeta]:
     rows, steps = (input.shape[0], input.shape[1]) if batch_first else (input.shape[1], input.shape[0])
-    if lengths.ndim != 1 or (not same(lengths.shape[0], rows) and lengths.shape[0] != rows):
+    if lengths.ndim != 1 or differ(lengths.shape[0], rows):
         raise RuntimeError(
             f"Expected `len(lengths)` to be equal to batch_size, but got {list(lengths.shape)} (batch_size={rows})"
         )
@@ -99,7 +99,7 @@ def _fake_run(
 ) -> TensorMeta:
     check_same_dtype(data, *states, *params)
     features = params[0].shape[1]
-    if not same(data.shape[-1], features) and data.shape[-1] != features:
+    if differ(data.shape[-1], features):
         raise RuntimeError(
             f"input.size(-1) must be equal to input_size. Expected {features}, got {data.shape[-1]}"
         )

@@ -10,7 +10,7 @@ import numpy as np
 from fx_ir.meta import Size, TensorMeta
 from fx_ir.ops.arrays import Array, as_array, describe, laid_out
 from fx_ir.ops.registry import register
-from fx_ir.ops.shapes import channels_last_strides, suggests_channels_last
+from fx_ir.ops.shapes import channels_last_strides, fails, suggests_channels_last
 
 
 def _pairs(pad: Sequence[Size], ndim: int) -> list[tuple[Size, Size]]:
@@ -36,7 +36,7 @@ def fake_constant_pad(self: TensorMeta, pad: Sequence[Size], value: Any = 0) -> 
             shape.append(size)
             continue
         total = size + before + after
-        if total < 0:
+        if fails(total < 0, "what is left by padding is not negative"):
             raise RuntimeError(
                 f"The input size {size}, plus negative padding {before} and {after} resulted in a negative output size"
             )

@@ -21,6 +21,7 @@ from fx_ir.meta import Size, TensorMeta
 from fx_ir.ops.arrays import Array, as_array
 from fx_ir.ops.creation import OPTIONS, made
 from fx_ir.ops.registry import register
+from fx_ir.ops.shapes import fails
 
 
 def range_length(start: Any, end: Any, step: Any, dtype: DType) -> Size:
@@ -32,7 +33,7 @@ def range_length(start: Any, end: Any, step: Any, dtype: DType) -> Size:
     if step == 0:
         raise RuntimeError("step must be nonzero")
     distance = _distance(start, end)
-    if (distance < 0) if step > 0 else (distance > 0):
+    if fails((distance < 0) if step > 0 else (distance > 0), "a range leads where its step does"):
         raise RuntimeError("upper bound and larger bound inconsistent with step sign")
     if dtype is int64 and any(map(_is_float, (start, end, step))):
         return range_length(_whole(start), _whole(end), _whole(step), dtype)

@@ -12,7 +12,7 @@ from fx_ir.ops.arrays import Array, as_array
 from fx_ir.ops.attention import dropout as drop
 from fx_ir.ops.matmul import check_same_dtype, linear
 from fx_ir.ops.registry import register
-from fx_ir.ops.shapes import same
+from fx_ir.ops.shapes import differ
 from fx_ir.ops.unary import sigmoid
 
 State = tuple[Array, ...]
@@ -150,12 +150,12 @@ def _fake_run(
         raise RuntimeError(f"RNN: Expected input to be 3D, got {input.ndim}D instead")
     check_same_dtype(input, *states, *params)
     features = params[0].shape[1]
-    if not same(input.shape[-1], features) and input.shape[-1] != features:
+    if differ(input.shape[-1], features):
         raise RuntimeError(
             f"input.size(-1) must be equal to input_size. Expected {features}, got {input.shape[-1]}"
         )
     batch_dim = 0 if batch_first else 1
-    if not same(input.shape[batch_dim], states[0].shape[1]) and input.shape[batch_dim] != states[0].shape[1]:
+    if differ(input.shape[batch_dim], states[0].shape[1]):
         raise RuntimeError(
             f"Expected hidden size {list(states[0].shape)} to agree with the batch of input {list(input.shape)}"
         )
@@ -219,7 +219,7 @@ def _simple(step: Step) -> Callable[..., tuple[Array, Array]]:
 
 def _check_cell(input: TensorMeta, hidden: TensorMeta, w_ih: TensorMeta) -> None:
     check_same_dtype(input, hidden, w_ih)
-    if not same(input.shape[-1], w_ih.shape[1]) and input.shape[-1] != w_ih.shape[1]:
+    if differ(input.shape[-1], w_ih.shape[1]):
         raise RuntimeError(
             f"input has inconsistent input_size: got {input.shape[-1]} expected {w_ih.shape[1]}"
         )

@@ -8,8 +8,9 @@ from typing import Any, Final
 from fx_ir.meta import Size, Sizes, TensorMeta
 from fx_ir.ops.arrays import Array, dense
 from fx_ir.ops.registry import Call, ViewRule, register
-from fx_ir.ops.shapes import contiguous_or, is_contiguous, same, wrap_dim
+from fx_ir.ops.shapes import contiguous_or, decided, fails, is_contiguous, same, wrap_dim
 from fx_ir.ops.viewing import infer_size, product, view_strides
+from solver.sym import sym_and
 
 # --- fake rules ------------------------------------------------------------------------------------------------------
 
@@ -170,7 +171,12 @@ def _expand_size(extent: Size, target: Size, dim: int, wanted: list[Size], shape
         return extent, False
     if type(extent) is int and extent == 1:
         return target, True
-    if extent == target:
+    if type(extent) is int and decided(target == extent) is None:
+        if not fails(
+            sym_and(target != extent, target != -1), "a size that is expanded to is the size there is"
+        ):
+            return extent, False
+    elif extent == target:
         return (target if type(target) is int else extent), False
     if type(extent) is not int and extent == 1:
         return target, True

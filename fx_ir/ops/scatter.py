@@ -12,7 +12,7 @@ from fx_ir.meta import TensorMeta
 from fx_ir.ops.arrays import Array, as_array
 from fx_ir.ops.indexing import Indices, check_gather, expand_masks
 from fx_ir.ops.registry import register, register_inplace
-from fx_ir.ops.shapes import broadcast_shapes, elementwise, same, wrap_dim
+from fx_ir.ops.shapes import broadcast_shapes, differ, elementwise, same, wrap_dim
 
 _COMBINE: dict[str, Any] = {
     "add": np.add, "sum": np.add, "multiply": np.multiply, "prod": np.multiply, "amax": np.maximum, "amin": np.minimum,
@@ -76,7 +76,7 @@ def fake_index_write(self: TensorMeta, dim: int, index: TensorMeta, source: Any,
         if source.dtype is not self.dtype:
             raise RuntimeError("index_copy_(): self and source expected to have the same dtype")
         count = index.numel()
-        if not same(source.shape[at], count) and source.shape[at] != count:
+        if differ(source.shape[at], count):
             raise RuntimeError(
                 f"Number of indices ({count}) should be equal to source.size(dim) ({source.shape[at]})"
             )  # fmt: skip

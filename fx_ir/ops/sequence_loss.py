@@ -13,7 +13,7 @@ from fx_ir.meta import TensorMeta
 from fx_ir.ops.arrays import Array, as_array
 from fx_ir.ops.loss import MEAN, NONE, fake_reduced, reduce_loss
 from fx_ir.ops.registry import register
-from fx_ir.ops.shapes import same
+from fx_ir.ops.shapes import differ
 
 Lengths = Any  # a tensor, or a list of ints
 
@@ -38,7 +38,7 @@ def _fake_ctc(
     rows = log_probs.shape[1] if log_probs.ndim == 3 else 1
     for name, lengths in (("input_lengths", input_lengths), ("target_lengths", target_lengths)):
         count = _count(lengths)
-        if not same(count, rows) and count != rows:
+        if differ(count, rows):
             raise RuntimeError(f"{name} must be of size batch_size")
     classes = log_probs.shape[-1]
     if blank < 0 or blank >= classes:
@@ -108,9 +108,7 @@ def ctc_loss(
 def _fake_multilabel_margin(self: TensorMeta, target: TensorMeta, reduction: int = MEAN) -> TensorMeta:
     if self.ndim > 2:
         raise RuntimeError(f"Expected non-empty vector or matrix with optional 0-dim batch size, but got: {list(self.shape)}")  # fmt: skip
-    if target.ndim != self.ndim or any(
-        not same(a, b) and a != b for a, b in zip(self.shape, target.shape, strict=True)
-    ):
+    if target.ndim != self.ndim or any(differ(a, b) for a, b in zip(self.shape, target.shape, strict=True)):
         raise RuntimeError(
             f"inconsistent target size: {list(target.shape)} for input of size: {list(self.shape)}"
         )

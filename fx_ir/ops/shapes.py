@@ -12,7 +12,7 @@ from typing import Any
 
 from fx_ir.dtypes import Device, DType, result_type
 from fx_ir.meta import Size, Sizes, TensorMeta
-from solver.sym import statically_known
+from solver.sym import SymBool, statically_known, sym_and, sym_not
 
 Strides = Sizes | Callable[[], Sizes | None] | None
 
@@ -54,7 +54,12 @@ def broadcast_size(a: Size, b: Size, dim: int) -> Size:
             return b
         if _likely_one(b) and b == 1:
             return a
-    if a == b:
+    fixed, other = (a, b) if type(a) is int else (b, a)
+    if decided(other == fixed) is None:  # one of two sizes that data tell is not taken to be stretched
+        differs = other != fixed if type(fixed) is not int else sym_and(other != fixed, other != 1)
+        if not fails(differs, "sizes that are broadcast are equal"):
+            return fixed
+    elif a == b:
         return a if type(a) is int else b
     if type(a) is not int and a == 1:
         return b
@@ -152,6 +157,28 @@ def same(a: Size, b: Size) -> bool:
     if type(a) is int and type(b) is int:
         return a == b
     return statically_known(a == b) is True
+
+
+def decided(condition: bool | SymBool) -> bool | None:
+    """The answer to a question, or None where data alone decides: then it is not asked."""
+    if isinstance(condition, bool):
+        return condition
+    if statically_known(condition) is None and condition.hint is None:
+        return condition.env.reasoned(condition.expr)
+    return bool(condition)
+
+
+def fails(condition: bool | SymBool, unless: str) -> bool:
+    """Asks for the condition of an error. Where data alone decides, the program asserts the contrary, ``unless``."""
+    answer = decided(condition)
+    if answer is None and condition.env.asserting is not None:  # type: ignore[union-attr]
+        condition.env.asserting(sym_not(condition), unless)  # type: ignore[union-attr]
+    return bool(answer)
+
+
+def differ(a: Size, b: Size) -> bool:
+    """Whether two sizes that have to be equal are not: the condition of an error."""
+    return not same(a, b) and fails(a != b, "sizes that have to be equal are")
 
 
 def at_least_one(size: Size) -> Size:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -13,7 +13,9 @@ from fx_ir.ops.arrays import Array, as_array, compute_type, describe, laid_out, 
 from fx_ir.ops.indexing import data_size
 from fx_ir.ops.reduction import reduced, sum_dtype
 from fx_ir.ops.registry import register, register_inplace
-from fx_ir.ops.shapes import broadcast_shapes, elementwise, elementwise_strides, wrap_dim
+from fx_ir.ops.shapes import broadcast_shapes, elementwise, elementwise_strides, fails, wrap_dim
+
+_WITHIN: Final = "the number selected is within the dimension"
 
 # --- sort ------------------------------------------------------------------------------------------------------------
 
@@ -71,7 +73,7 @@ def fake_topk(
     dim = wrap_dim(dim, self.ndim)
     if self.ndim == 0:
         return self.like(), self.like(dtype=int64)
-    if k < 0 or k > self.shape[dim]:
+    if fails(k < 0, _WITHIN) or fails(k > self.shape[dim], _WITHIN):
         raise RuntimeError("selected index k out of range")
     shape = (*self.shape[:dim], k, *self.shape[dim + 1 :])
     return TensorMeta(shape, self.dtype, self.device), TensorMeta(shape, int64, self.device)
@@ -92,7 +94,7 @@ def _fake_kth(
     self: TensorMeta, k: Size, dim: int = -1, keepdim: bool = False
 ) -> tuple[TensorMeta, TensorMeta]:
     wrapped = wrap_dim(dim, self.ndim)
-    if self.ndim and (k < 1 or k > self.shape[wrapped]):
+    if self.ndim and (fails(k < 1, _WITHIN) or fails(k > self.shape[wrapped], _WITHIN)):
         raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {wrapped}")
     return reduced(self, wrapped, keepdim, self.dtype), reduced(self, wrapped, keepdim, int64)
 

@@ -11,7 +11,7 @@ import numpy as np
 from fx_ir.meta import Size, TensorMeta
 from fx_ir.ops.arrays import Array
 from fx_ir.ops.registry import Call, ViewRule, register
-from fx_ir.ops.shapes import same, wrap_dim
+from fx_ir.ops.shapes import differ, fails, same, wrap_dim
 from fx_ir.ops.views import fake_select, restricted, slice_range
 
 Lengths = Callable[..., Sequence[Size]]
@@ -54,12 +54,12 @@ def lengths_of_chunks(extent: Size, chunks: int) -> list[Size]:
 def lengths_given(extent: Size, split_sizes: Sequence[Size]) -> list[Size]:
     total: Size = 0
     for size in split_sizes:
-        if size < 0:
+        if fails(size < 0, "lengths of pieces are not negative"):
             raise RuntimeError(
                 f"split_with_sizes expects split_sizes have only non-negative entries, but got split_sizes={list(split_sizes)}"
             )
         total = total + size
-    if not same(total, extent) and total != extent:
+    if differ(total, extent):
         raise RuntimeError(
             f"split_with_sizes expects split_sizes to sum exactly to {extent} (input tensor's size at dimension), but got "
             f"split_sizes={list(split_sizes)}"

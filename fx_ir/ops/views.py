@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -12,20 +12,31 @@ from fx_ir.meta import Size, Sizes, TensorMeta
 from fx_ir.ops.arrays import Array
 from fx_ir.ops.registry import Call, ViewRule, register
 from fx_ir.ops.reshape import refuse_write
-from fx_ir.ops.shapes import same, wrap_dim
-from solver.sym import sym_max, sym_min
+from fx_ir.ops.shapes import decided, fails, same, wrap_dim
+from solver.sym import sym_ite, sym_max, sym_min
+
+_INSIDE: Final = "what is taken lies within the dimension"
 
 # --- select and slice ------------------------------------------------------------------------------------------------
 
 
 def checked_index(index: Size, size: Size, dim: int, shape: Sizes) -> Size:
-    """An index counted from the front; IndexError if it is outside."""
-    negative = bool(index < 0)
-    if size < -index if negative else index >= size:
+    """An index counted from the front; IndexError if it is outside. Where data decides, the kernel says so."""
+    if decided(index < 0) is None:
+        return _from_front(index, size)
+    if decided(size < -index if index < 0 else index >= size):
         raise IndexError(
             f"select(): index {index} out of range for tensor of size {list(shape)} at dimension {dim}"
         )  # fmt: skip
-    return index + size if negative else index
+    return _from_front(index, size)
+
+
+def _from_front(index: Size, size: Size) -> Size:
+    """An index that may count from the end; where data decides which, an expression."""
+    below = decided(index < 0)
+    if below is None:
+        return sym_ite(index < 0, index + size, index)  # type: ignore[no-any-return]
+    return index + size if below else index
 
 
 def fake_select(self: TensorMeta, dim: int, index: Size) -> TensorMeta:
@@ -51,9 +62,10 @@ def slice_bound(bound: Size | None, size: Size, default: Size) -> Size:
         return min(bound, size) if bound >= 0 else max(size + bound, 0)
     if type(bound) is int and bound == 0:
         return 0
-    if bound < 0:
-        return sym_max(size + bound, 0)
-    return sym_min(bound, size)
+    below = decided(bound < 0)
+    if below is None:
+        return sym_ite(bound < 0, sym_max(size + bound, 0), sym_min(bound, size))  # type: ignore[no-any-return]
+    return sym_max(size + bound, 0) if below else sym_min(bound, size)
 
 
 def slice_range(size: Size, start: Size | None, end: Size | None, step: int) -> tuple[Size, Size]:
@@ -101,14 +113,14 @@ def fake_narrow(self: TensorMeta, dim: int, start: Size, length: Size) -> Tensor
         raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
     dim = wrap_dim(dim, self.ndim)
     size = self.shape[dim]
-    if length < 0:
+    if fails(length < 0, "a length is not negative"):
         raise RuntimeError("narrow(): length must be non-negative.")
-    first = start + size if start < 0 else start
-    if first < 0 or first > size:
+    first = _from_front(start, size)
+    if fails(first < 0, _INSIDE) or fails(first > size, _INSIDE):
         raise IndexError(
             f"start out of range (expected to be in range of [-{size}, {size}], but got {start})"
         )
-    if first + length > size:
+    if fails(first + length > size, _INSIDE):
         raise RuntimeError(f"start ({first}) + length ({length}) exceeds dimension size ({size}).")
     return restricted(self, dim, first, length)
 
@@ -281,7 +293,7 @@ def _scatter_rule(name: str) -> ViewRule:
 
 
 def _scatter_narrow(call: Call, base: Any, new: Any, index: int, dim: int, start: Size, length: Size) -> Any:
-    first = start + base.shape[wrap_dim(dim, len(base.shape))] if start < 0 else start
+    first = _from_front(start, base.shape[wrap_dim(dim, len(base.shape))])
     return call("aten::slice_scatter", base, new, dim, first, first + length, 1)
 
 
