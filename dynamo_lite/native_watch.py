@@ -21,6 +21,7 @@ from typing import Any, Final
 import numpy as np
 
 from dynamo_lite import dispatch, places
+from dynamo_lite.native_truth import COMPARING, Comparison, comparison
 from dynamo_lite.strict.policy import impure
 from dynamo_lite.strict.policy.origins import LISTING
 from dynamo_lite.trace.settings import WHOLE
@@ -56,6 +57,7 @@ class Watch:
         self.looked_up: set[tuple[int, str]] = (
             set()
         )  # by __getattr__, which C calls where it finds nothing itself
+        self.compared: Comparison | None = None
         self._tracer = tracer
         self._settings = tracer.library.settings()
 
@@ -85,6 +87,8 @@ class Watch:
             name = frame.f_code.co_name
             if name in _MET:
                 self._call(frame, name)
+        elif event == "return" and frame.f_code.co_name in COMPARING:
+            self.compared = comparison(frame, arg) or self.compared
 
     def _call(self, frame: FrameType, name: str) -> None:
         code = frame.f_code

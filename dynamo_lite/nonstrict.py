@@ -15,6 +15,7 @@ from typing import Any, Final, NamedTuple
 
 from dynamo_lite import collector, dispatch, places
 from dynamo_lite.frontend import Run
+from dynamo_lite.native_truth import asked_about
 from dynamo_lite.native_watch import Watch, user_variables, watching
 from dynamo_lite.strict.outcomes import outcome
 from dynamo_lite.strict.policy.live_check import LiveCheck
@@ -213,7 +214,6 @@ def run(tracer: Tracer, module: Any, forward: Callable[..., Any], call: Callable
 
 def _run(tracer: Tracer, module: Any, forward: Callable[..., Any], call: Callable[[], Any]) -> Run:
     tracer.locate = places.native_location
-    tracer.outcome = lambda: outcome(places.native_places())
     tracer.naming.variables = user_variables
     modules = list(tracer.library.named_modules(module))
     paths = {id(child): (name, type(child).__name__) for name, child in modules}
@@ -231,6 +231,7 @@ def _run(tracer: Tracer, module: Any, forward: Callable[..., Any], call: Callabl
             watch() as refusals,
             watching(tracer) as seen,
         ):
+            tracer.outcome = lambda: outcome(places.native_places(), asked_about(seen.compared))
             leaves, spec = tree_flatten(call())
             tracer.state.meet(leaves)
         bare = tracer.library.bare

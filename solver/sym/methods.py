@@ -73,7 +73,7 @@ def polynomial(op: Callable[[E.IntExpr, E.IntExpr | int], E.IntExpr], text: str)
 def comparison(make: Callable[[E.Number | int | float, E.Number | int | float], E.BoolExpr]) -> Any:
     """A comparison."""
 
-    def method(self: SymInt | SymFloat | SymBool, other: object) -> Any:
+    def compared(self: SymInt | SymFloat | SymBool, other: object) -> Any:
         y = number_of(other)
         if y is None:
             return NotImplemented
@@ -81,13 +81,13 @@ def comparison(make: Callable[[E.Number | int | float, E.Number | int | float], 
         assert x is not None
         return self.env.wrap(make(x, y))
 
-    return method
+    return compared
 
 
 def int_comparison(make: Callable[[E.Number | int | float, E.Number | int | float], E.BoolExpr]) -> Any:
     """The hot comparisons: of a symbolic int with an int or another."""
 
-    def method(self: SymInt, other: object) -> Any:
+    def compared(self: SymInt, other: object) -> Any:
         kind = type(other)
         if kind is int:
             made = make(self.expr, other)  # type: ignore[arg-type]
@@ -100,7 +100,7 @@ def int_comparison(make: Callable[[E.Number | int | float, E.Number | int | floa
         return self.env.bool_type(self.env, made)
 
     slow = comparison(make)
-    return method
+    return compared
 
 
 def division(reflected: bool = False) -> Any:

@@ -13,6 +13,8 @@ CALLED_PATTERN_MUST_BE: Final = "type" if sys.version_info < (3, 12) else "class
 LOCALS_PERSIST: Final = sys.version_info < (3, 13)
 # exec and eval take globals and locals by keyword
 EXEC_TAKES_KEYWORDS: Final = sys.version_info >= (3, 13)
+# a comparison whose truth decides a jump asks for it itself
+COMPARISON_ASKS: Final = sys.version_info >= (3, 13)
 # in f(**mapping) a KeyError that the mapping raises is taken for a key given twice (before, one of C's own, and that only where
 # no exception is being handled)
 KEY_ERROR_IS_GIVEN_TWICE: Final = sys.version_info >= (3, 12)
