@@ -223,3 +223,10 @@ PART_REPLACED: Final = declare(
     hint="replace a module around it, or one whose results alone are used",
     about="A module of an unflattened program was replaced by one that does not compute all that the rest needs.",
 )
+RANK_UNKNOWN: Final = declare(
+    "rank-depends-on-data",
+    UnsupportedError,
+    "linalg.lstsq gives residuals with the driver {driver} only where the matrices have full rank, which depends on their values",
+    hint="use the driver gels (matrices of full rank) or gelsy (which gives none), or compute the residuals from the solution",
+    about="`linalg.lstsq` of tall matrices by singular values.",
+)

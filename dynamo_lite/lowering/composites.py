@@ -8,7 +8,6 @@ from typing import Any
 from dynamo_lite import dispatch
 from dynamo_lite.lowering import metadata
 from dynamo_lite.lowering.access import is_tensor, meta_of
-from dynamo_lite.lowering.errors import MISSING_OPERATOR, where
 from dynamo_lite.lowering.packets import apply, item
 from dynamo_lite.lowering.structure import broadcast_shapes
 from dynamo_lite.lowering.views import grids, rearranged
@@ -64,9 +63,14 @@ def norm(
     input: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False, out: Any = None, dtype: Any = None
 ) -> Any:
     """The vector norm over ``dim`` (all dimensions if None); ``"fro"`` is the Euclidean one."""
-    if p == "nuc":
-        raise MISSING_OPERATOR(function="norm of order 'nuc'", packet="aten::nuclear_norm", location=where())
     over = [dim] if isinstance(dim, int) else dim
+    if p == "nuc":
+        held = (
+            apply("nuclear_norm", input, keepdim)
+            if over is None
+            else apply("nuclear_norm", input, over, keepdim)
+        )
+        return held if out is None else apply("copy_", out, held)
     order = 2 if p == "fro" or p is None else p
     result = apply("linalg_vector_norm", input, order, over, keepdim, dtype=dtype)
     return result if out is None else apply("copy_", out, result)

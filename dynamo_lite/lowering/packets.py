@@ -21,6 +21,11 @@ SYNONYMS: Final[Mapping[str, str]] = {
     "fix": "trunc", "greater": "gt", "greater_equal": "ge", "less": "lt", "less_equal": "le", "moveaxis": "movedim",
     "multiply": "mul", "negative": "neg", "not_equal": "ne", "subtract": "sub", "swapaxes": "transpose",
     "swapdims": "transpose", "true_divide": "div", "row_stack": "vstack", "view_as": "view", "special_expit": "sigmoid",
+    "linalg_matmul": "matmul", "orgqr": "linalg_householder_product", "special_digamma": "digamma", "special_erf": "erf", "special_erfc": "erfc",
+    "special_erfinv": "erfinv", "special_exp2": "exp2", "special_expm1": "expm1",
+    "special_gammaln": "lgamma", "special_i0": "i0", "special_log1p": "log1p", "special_log_softmax": "log_softmax", "special_logit": "logit",
+    "special_logsumexp": "logsumexp", "special_psi": "digamma", "special_round": "round", "special_sinc": "sinc",
+    "special_softmax": "softmax", "special_xlogy": "xlogy",
 }  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""Operators of ATen that the table lacks, lent by PyTorch where all sizes are static.
+"""Operators of ATen that the table lacks, lent by PyTorch where all sizes are static; of pointwise ones sizes may be symbolic.
 
 PyTorch's own kernel for shapes alone (``Meta``, composite) says what comes out, its dispatcher computes it. How a result lies in memory
 is not taken from there: kernels differ in it, so that asking is refused. What may share memory with an operand is not lent, nor
@@ -21,6 +21,7 @@ from dynamo_lite.torch_bridge.errors import LAYOUT_UNKNOWN
 from fx_ir.dtypes import CPU
 from fx_ir.meta import TensorMeta
 from fx_ir.ops.registry import OPS, Operator, add_operator, register_inplace
+from fx_ir.ops.shapes import broadcast_shapes
 from solver.sym import SymNumber
 
 LENT: Final[set[str]] = set()
@@ -29,6 +30,16 @@ LENT: Final[set[str]] = set()
 _SHAPES_ALONE: Final = (
     "Meta", "CompositeImplicitAutograd", "CompositeExplicitAutograd", "CompositeExplicitAutogradNonFunctional",
 )  # fmt: skip
+_POINTWISE: Final = frozenset(
+    {
+        "aten::special_gammainc",
+        "aten::special_gammaincc",
+        "aten::special_ndtr",
+        "aten::special_polygamma",
+        "aten::special_multigammaln",
+    }
+)
+"""Composites of pointwise operators, which PyTorch does not tag."""
 _UNSURE: Final = frozenset({torch.Tag.data_dependent_output, torch.Tag.dynamic_output_shape})
 
 
@@ -123,13 +134,37 @@ def _rule(overload: OpOverload) -> Callable[..., Any]:
             return type(result)(map(placed, result))
         return result.like(strides=unknown if result.ndim else None)
 
+    pointwise = torch.Tag.pointwise in overload.tags or overload._schema.name in _POINTWISE
+
     def fake(*args: Any, **kwargs: Any) -> Any:
         result = on_meta(overload, args, kwargs, lent=True)
+        if result is None and pointwise:
+            result = _pointwise(overload, args, kwargs)
         if result is None:
             raise MISSING_OPERATOR(function=name, packet=overload._schema.name, location=where())
         return placed(result)
 
     return fake
+
+
+def _pointwise(overload: OpOverload, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+    """What an elementwise operator makes of symbolic sizes: the shape to which its tensors broadcast, the dtype of any other size."""
+    shapes: list[Any] = []
+
+    def small(value: Any) -> Any:
+        if type(value) is not TensorMeta:
+            return value
+        shapes.append(value.shape)
+        return value.like(shape=(1,) * value.ndim)
+
+    given = [small(value) for value in args]
+    result = on_meta(overload, tuple(given), {key: small(value) for key, value in kwargs.items()}, lent=True)
+    if result is None:
+        return None
+    shape = broadcast_shapes(*shapes)
+    if isinstance(result, (list, tuple)):
+        return type(result)(each.like(shape=shape) for each in result)
+    return result.like(shape=shape)
 
 
 # --- kernels for shapes alone

@@ -6,6 +6,7 @@ rules and kernels share.
 
 from fx_ir.ops import (
     activation,
+    adaptive_pool,
     attention,
     autograd,
     batch_norm,
@@ -16,6 +17,7 @@ from fx_ir.ops import (
     convert,
     creation,
     distributions,
+    factors,
     frames,
     grid_sample,
     grids,
@@ -25,6 +27,7 @@ from fx_ir.ops import (
     linalg,
     loss,
     matmul,
+    matrix_functions,
     noise,
     norm,
     packed,
@@ -64,9 +67,9 @@ from fx_ir.ops.registry import (
 )
 
 FAMILIES = (
-    binary, powers, unary, ternary, activation, reduction, statistics, matmul, contractions, norm, batch_norm, attention, conv, pool, padding,
+    binary, powers, unary, ternary, activation, reduction, statistics, matmul, contractions, norm, batch_norm, attention, conv, pool, adaptive_pool, padding,
     resample, recurrent, packed, loss, sequence_loss, reshape, views, permute, inplace_views, splits, convert, creation, ranges, joining, grids, indexing,
-    scatter, sorting, spectral, composite, random, distributions, transformer, grid_sample, noise, linalg, quantiles, frames, sym,
+    scatter, sorting, spectral, composite, random, distributions, transformer, grid_sample, noise, linalg, factors, matrix_functions, quantiles, frames, sym,
     autograd,
 )  # fmt: skip
 

@@ -37,9 +37,9 @@ def over(dtype: DType, *operands: Any) -> TensorMeta:
     return elementwise(dtype, *tensors) if tensors else TensorMeta((), dtype, CPU)
 
 
-def fake_same(self: TensorMeta, other: Any) -> TensorMeta:
+def fake_same(self: Any, other: Any) -> TensorMeta:
     """The operands' common type."""
-    if type(other) is TensorMeta:
+    if type(other) is type(self) is TensorMeta:
         dtype = self.dtype if self.dtype is other.dtype else result_type(self, other)
         return elementwise(dtype, self, other)
     return over(result_type(self, other), self, other)

@@ -15,8 +15,8 @@ from fx_ir.ops.shapes import broadcast_shapes, same
 from solver.sym import sym_min
 
 
-def _check_square(name: str, matrix: TensorMeta) -> None:
-    _check_matrix(name, matrix)
+def check_square(name: str, matrix: TensorMeta) -> None:
+    check_matrix(name, matrix)
     rows, columns = matrix.shape[-2:]
     if not same(rows, columns) and rows != columns:
         raise RuntimeError(
@@ -24,7 +24,7 @@ def _check_square(name: str, matrix: TensorMeta) -> None:
         )
 
 
-def _check_matrix(name: str, matrix: TensorMeta) -> None:
+def check_matrix(name: str, matrix: TensorMeta) -> None:
     if matrix.ndim < 2:
         raise RuntimeError(f"{name}: The input tensor A must have at least 2 dimensions.")
     if matrix.dtype.category < Category.FLOAT:
@@ -33,7 +33,7 @@ def _check_matrix(name: str, matrix: TensorMeta) -> None:
         )
 
 
-def _columns(shape: tuple[Size, ...]) -> tuple[Size, ...]:
+def columns_strides(shape: tuple[Size, ...]) -> tuple[Size, ...]:
     """Strides of a batch of matrices in column order, as LAPACK returns them."""
     strides: list[Size] = [1, shape[-2]]
     step: Size = shape[-2] * shape[-1]
@@ -43,22 +43,22 @@ def _columns(shape: tuple[Size, ...]) -> tuple[Size, ...]:
     return tuple(strides)
 
 
-def _by_columns(shape: tuple[Size, ...], like: TensorMeta) -> TensorMeta:
-    return TensorMeta(shape, like.dtype, like.device, lambda: _columns(shape))
+def by_columns(shape: tuple[Size, ...], like: TensorMeta) -> TensorMeta:
+    return TensorMeta(shape, like.dtype, like.device, lambda: columns_strides(shape))
 
 
-def _to_columns(matrix: Array) -> Array:
+def to_columns(matrix: Array) -> Array:
     return np.ascontiguousarray(matrix.swapaxes(-1, -2)).swapaxes(-1, -2)
 
 
 def fake_solve(A: TensorMeta, B: TensorMeta, *, left: bool = True) -> TensorMeta:
-    _check_square("linalg.solve", A)
+    check_square("linalg.solve", A)
     check_same_dtype(A, B)
     if B.ndim == 1 or _is_vector(A.shape, B.shape):
         shape = (*broadcast_shapes(A.shape[:-2], B.shape[:-1]), B.shape[-1])
-        return _by_columns(shape, A) if len(shape) > 1 else TensorMeta(shape, A.dtype, A.device)
+        return by_columns(shape, A) if len(shape) > 1 else TensorMeta(shape, A.dtype, A.device)
     shape = (*broadcast_shapes(A.shape[:-2], B.shape[:-2]), *B.shape[-2:])
-    return _by_columns(shape, A) if left else TensorMeta(shape, A.dtype, A.device)
+    return by_columns(shape, A) if left else TensorMeta(shape, A.dtype, A.device)
 
 
 def _is_vector(a: Sequence[Size], b: Sequence[Size]) -> bool:
@@ -78,15 +78,15 @@ def solve(A: Array, B: Array, *, left: bool = True) -> Array:
         raise RuntimeError("linalg.solve: The solver failed because the input matrix is singular.") from None
     if vector:
         vectors = np.ascontiguousarray(found[..., 0])
-        return _to_columns(vectors) if vectors.ndim > 1 else vectors
-    return _to_columns(found) if left else np.ascontiguousarray(found)
+        return to_columns(vectors) if vectors.ndim > 1 else vectors
+    return to_columns(found) if left else np.ascontiguousarray(found)
 
 
 def fake_solve_triangular(
     self: TensorMeta, B: TensorMeta, *, upper: bool, left: bool = True, unitriangular: bool = False
 ) -> TensorMeta:
-    _check_square("linalg.solve_triangular", self)
-    _check_matrix("linalg.solve_triangular", B)
+    check_square("linalg.solve_triangular", self)
+    check_matrix("linalg.solve_triangular", B)
     check_same_dtype(self, B)
     rows, given = self.shape[-1], B.shape[-2 if left else -1]
     if not same(rows, given) and rows != given:
@@ -94,7 +94,7 @@ def fake_solve_triangular(
             f"linalg.solve_triangular: Incompatible shapes of A and B for the equation {'AX = B' if left else 'XA = B'} "
             f"({list(self.shape[-2:])} and {list(B.shape[-2:])})"
         )
-    return _by_columns((*broadcast_shapes(self.shape[:-2], B.shape[:-2]), *B.shape[-2:]), B)
+    return by_columns((*broadcast_shapes(self.shape[:-2], B.shape[:-2]), *B.shape[-2:]), B)
 
 
 def solve_triangular(
@@ -105,7 +105,7 @@ def solve_triangular(
         turned = solve_triangular(
             self.swapaxes(-1, -2), B.swapaxes(-1, -2), upper=not upper, unitriangular=unitriangular
         )
-        return _to_columns(turned.swapaxes(-1, -2))
+        return to_columns(turned.swapaxes(-1, -2))
     batch = np.broadcast_shapes(self.shape[:-2], B.shape[:-2])
     found = np.broadcast_to(B, (*batch, *B.shape[-2:])).copy()
     rows = range(self.shape[-1])
@@ -115,12 +115,12 @@ def solve_triangular(
         found[..., row, :] -= done[..., 0, :]
         if not unitriangular:
             found[..., row, :] /= self[..., row, row, None]
-    return _to_columns(found)
+    return to_columns(found)
 
 
 def fake_cholesky(self: TensorMeta, *, upper: bool = False) -> TensorMeta:
-    _check_square("linalg.cholesky", self)
-    return _by_columns(self.shape, self)
+    check_square("linalg.cholesky", self)
+    return by_columns(self.shape, self)
 
 
 def cholesky(self: Array, *, upper: bool = False) -> Array:
@@ -130,13 +130,13 @@ def cholesky(self: Array, *, upper: bool = False) -> Array:
         )  # it reads the lower triangle
     except np.linalg.LinAlgError:
         raise RuntimeError("linalg.cholesky: The input is not positive-definite.") from None
-    return _to_columns(lower.conj().swapaxes(-1, -2) if upper else lower)
+    return to_columns(lower.conj().swapaxes(-1, -2) if upper else lower)
 
 
 def fake_householder(input: TensorMeta, tau: TensorMeta) -> TensorMeta:
-    _check_matrix("torch.linalg.householder_product", input)
+    check_matrix("torch.linalg.householder_product", input)
     check_same_dtype(input, tau)
-    return _by_columns(input.shape, input)
+    return by_columns(input.shape, input)
 
 
 def householder(input: Array, tau: Array) -> Array:
@@ -149,32 +149,32 @@ def householder(input: Array, tau: Array) -> Array:
         v[..., i] = 1
         along = np.einsum("...i,...ij->...j", v.conj(), result)
         result = result - tau[..., i, None, None] * v[..., None] * along[..., None, :]
-    return _to_columns(as_array(result))
+    return to_columns(as_array(result))
 
 
 def fake_qr(A: TensorMeta, mode: str = "reduced") -> tuple[TensorMeta, TensorMeta]:
-    _check_matrix("linalg.qr", A)
+    check_matrix("linalg.qr", A)
     if mode not in ("reduced", "complete", "r"):
         raise RuntimeError(
             f"qr received unrecognized mode '{mode}' but expected one of 'reduced' (default), 'r', or 'complete'"
         )
     lead, (rows, columns) = A.shape[:-2], A.shape[-2:]
     inner = rows if mode == "complete" else sym_min(rows, columns)
-    q = TensorMeta((0,), A.dtype, A.device) if mode == "r" else _by_columns((*lead, rows, inner), A)
-    return q, _by_columns((*lead, inner, columns), A)
+    q = TensorMeta((0,), A.dtype, A.device) if mode == "r" else by_columns((*lead, rows, inner), A)
+    return q, by_columns((*lead, inner, columns), A)
 
 
 def qr(A: Array, mode: str = "reduced") -> tuple[Array, Array]:
     if mode == "r":
         triangle = as_array(np.linalg.qr(A, "r"))
-        return np.zeros(0, A.dtype), _to_columns(triangle)
+        return np.zeros(0, A.dtype), to_columns(triangle)
     q, r = np.linalg.qr(A, "complete" if mode == "complete" else "reduced")
-    return _to_columns(q), _to_columns(r)
+    return to_columns(q), to_columns(r)
 
 
 def fake_svdvals(A: TensorMeta, *, driver: str | None = None) -> TensorMeta:
-    _check_matrix("linalg.svdvals", A)
-    return TensorMeta((*A.shape[:-2], sym_min(*A.shape[-2:])), A.dtype, A.device)
+    check_matrix("linalg.svdvals", A)
+    return TensorMeta((*A.shape[:-2], sym_min(*A.shape[-2:])), A.dtype.to_real(), A.device)
 
 
 def svdvals(A: Array, *, driver: str | None = None) -> Array:
@@ -182,8 +182,8 @@ def svdvals(A: Array, *, driver: str | None = None) -> Array:
 
 
 def fake_eigvalsh(self: TensorMeta, UPLO: str = "L") -> TensorMeta:
-    _check_square("linalg.eigvalsh", self)
-    return TensorMeta(self.shape[:-1], self.dtype, self.device)
+    check_square("linalg.eigvalsh", self)
+    return TensorMeta(self.shape[:-1], self.dtype.to_real(), self.device)
 
 
 def eigvalsh(self: Array, UPLO: str = "L") -> Array:
@@ -209,8 +209,8 @@ def block_diag(tensors: Sequence[Array]) -> Array:
 
 
 def fake_matrix_power(self: TensorMeta, n: int) -> TensorMeta:
-    _check_square("linalg.matrix_power", self)
-    return _by_columns(self.shape, self) if n == -1 else TensorMeta(self.shape, self.dtype, self.device)
+    check_square("linalg.matrix_power", self)
+    return by_columns(self.shape, self) if n == -1 else TensorMeta(self.shape, self.dtype, self.device)
 
 
 def matrix_power(self: Array, n: int) -> Array:
@@ -218,14 +218,14 @@ def matrix_power(self: Array, n: int) -> Array:
         found = as_array(np.linalg.matrix_power(self, n))
     except np.linalg.LinAlgError:
         raise RuntimeError("linalg.inv: The inversion could not be completed because the input matrix is singular.") from None  # fmt: skip
-    return _to_columns(found) if n == -1 else as_array(found.copy(order="C"))
+    return to_columns(found) if n == -1 else as_array(found.copy(order="C"))
 
 
 _TERMS = 18  # of the exponential's series: enough for doubles where the norm is at most 1/2
 
 
 def fake_matrix_exp(self: TensorMeta) -> TensorMeta:
-    _check_square("linalg.matrix_exp", self)
+    check_square("linalg.matrix_exp", self)
     return TensorMeta(self.shape, self.dtype, self.device)
 
 
@@ -254,6 +254,11 @@ register(
 )
 register(
     "aten::linalg_cholesky(Tensor self, *, bool upper=False) -> Tensor", fake=fake_cholesky, kernel=cholesky
+)
+register(
+    "aten::cholesky(Tensor self, bool upper=False) -> Tensor",
+    fake=lambda self, upper=False: fake_cholesky(self, upper=upper),
+    kernel=lambda self, upper=False: cholesky(self, upper=upper),
 )
 register(
     "aten::linalg_householder_product(Tensor input, Tensor tau) -> Tensor",

@@ -1,8 +1,8 @@
-"""Powers of tensors and numbers."""
+"""Powers of tensors and numbers, and other operators whose first operand is a number."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from fx_ir.dtypes import Category, bool_, complex128, float64, result_type
 from fx_ir.meta import TensorMeta
 from fx_ir.ops.arrays import Array, Operand, as_array, cast, number_type, pair
 from fx_ir.ops.binary import over
-from fx_ir.ops.registry import register, register_inplace
+from fx_ir.ops.registry import OPS, register, register_inplace
 
 
 def fake_pow(self: Any, exponent: Any) -> TensorMeta:
@@ -67,10 +67,28 @@ def float_power(self: Operand, exponent: Operand) -> Array:
     return as_array(np.power(cast(self, wide), cast(exponent, wide)))
 
 
+_NUMBER_FIRST: Final = {
+    "remainder": "Scalar_Tensor", "bitwise_and": "Scalar_Tensor", "bitwise_or": "Scalar_Tensor", "bitwise_xor": "Scalar_Tensor",
+    "bitwise_left_shift": "Scalar_Tensor", "bitwise_right_shift": "Scalar_Tensor", "xlogy": "Scalar_Self",
+}  # fmt: skip
+
+
 def _declare() -> None:
+    for name, first in _NUMBER_FIRST.items():
+        of_tensors = OPS[f"aten::{name}.Tensor"]
+        register(
+            f"aten::{name}.{first}(Scalar self, Tensor other) -> Tensor",
+            fake=of_tensors.fake,
+            kernel=of_tensors.kernel,
+        )
     register("aten::pow.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor", fake=fake_pow, kernel=pow)
     register("aten::pow.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor", fake=fake_pow, kernel=pow)
     register("aten::pow.Scalar(Scalar self, Tensor exponent) -> Tensor", fake=fake_pow, kernel=pow)
+    register(
+        "aten::float_power.Scalar(Scalar self, Tensor exponent) -> Tensor",
+        fake=fake_double,
+        kernel=float_power,
+    )
     for overload, kind in (("Tensor_Tensor", "Tensor"), ("Tensor_Scalar", "Scalar")):
         register(
             f"aten::float_power.{overload}(Tensor self, {kind} exponent) -> Tensor",

@@ -208,41 +208,6 @@ def _of_fftn(transform: Any, kind: str) -> Callable[..., Array]:
 # --- linear algebra --------------------------------------------------------------------------------------------------
 
 
-def _fake_square(A: TensorMeta, **_: Any) -> TensorMeta:
-    _check_square(A)
-    order = [*range(A.ndim - 2), A.ndim - 1, A.ndim - 2]
-    return A.like(strides=lambda: _column_major(A.shape, order), requires_grad=False)
-
-
-def _column_major(shape: Sizes, order: Sequence[int]) -> Sizes:
-    return strides_along(shape, list(order)[::-1])
-
-
-def _check_square(A: TensorMeta) -> None:
-    if A.ndim < 2 or A.shape[-1] != A.shape[-2]:
-        raise RuntimeError(
-            f"linalg: A must be batches of square matrices, but they are {list(A.shape)} matrices"
-        )
-
-
-def _fake_det(A: TensorMeta) -> TensorMeta:
-    _check_square(A)
-    return TensorMeta(A.shape[:-2], A.dtype, A.device)
-
-
-def _columns(array: Array) -> Array:
-    """Column-major in memory, as LAPACK leaves matrices."""
-    return np.ascontiguousarray(array.swapaxes(-1, -2)).swapaxes(-1, -2)
-
-
-def _inv(A: Array) -> Array:
-    return _columns(np.linalg.inv(A).astype(A.dtype, copy=False))
-
-
-def _det(A: Array) -> Array:
-    return as_array(np.linalg.det(A)).astype(A.dtype, copy=False)
-
-
 def _cross_dim(self: Any, other: Any, dim: int | None) -> int:
     if dim is not None:
         return wrap_dim(dim, len(self.shape))
@@ -359,8 +324,6 @@ def _declare_transforms() -> None:
 
 def _declare() -> None:
     _declare_transforms()
-    register("aten::linalg_inv(Tensor A) -> Tensor", fake=_fake_square, kernel=_inv)
-    register("aten::linalg_det(Tensor A) -> Tensor", fake=_fake_det, kernel=_det)
     register(
         "aten::cross(Tensor self, Tensor other, int? dim=None) -> Tensor", fake=_fake_cross, kernel=_cross
     )

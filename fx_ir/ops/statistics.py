@@ -160,6 +160,14 @@ def _linalg_norm(
     return as_array(np.linalg.norm(array, ord=ord, axis=axis, keepdims=keepdim))
 
 
+def _fake_frobenius(self: TensorMeta, dim: Any, keepdim: bool = False) -> TensorMeta:
+    return fake_vector_norm(self, 2, dim, keepdim)
+
+
+def _frobenius(self: Array, dim: Any, keepdim: bool = False) -> Array:
+    return vector_norm(self, 2, dim, keepdim)
+
+
 def _fake_linalg_norm(
     self: TensorMeta, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dtype: DType | None = None
 ) -> TensorMeta:
@@ -225,6 +233,11 @@ def _declare_norms() -> None:
     )
     register(
         f"aten::linalg_norm.ord_str(Tensor self, str ord, {tail}", fake=_fake_linalg_norm, kernel=_linalg_norm
+    )
+    register(
+        "aten::frobenius_norm.dim(Tensor self, int[1] dim, bool keepdim=False) -> Tensor",
+        fake=_fake_frobenius,
+        kernel=_frobenius,
     )
     for arguments in (
         "Scalar(Tensor self, Scalar p=2)",

@@ -12,8 +12,8 @@ from tests.dynamo_lite.torch_bridge.op_db import SAMPLES, operators, outcomes
 REFUSED: Final = frozenset(
     """
     _batch_norm_with_update _native_batch_norm_legit addbmm as_strided chalf geqrf hash_tensor histogram histogramdd ldexp
-    linalg.diagonal linalg.lstsq narrow native_batch_norm nn.functional.dropout3d nn.functional.embedding
-    nn.functional.embedding_bag nn.functional.gaussian_nll_loss norm polygamma resize_ squeeze sum_to_size t
+    narrow native_batch_norm nn.functional.dropout3d nn.functional.embedding
+    nn.functional.embedding_bag nn.functional.gaussian_nll_loss norm polygamma resize_ squeeze t
     tensor_split to_sparse transpose unsqueeze
     """.split()  # noqa: SIM905
 )

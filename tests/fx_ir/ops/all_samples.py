@@ -8,6 +8,7 @@ from fx_ir.ops import OPS
 from tests.fx_ir.ops import (
     samples_data,
     samples_elementwise,
+    samples_matrices,
     samples_network,
     samples_sequences,
     samples_shape,
@@ -17,7 +18,7 @@ from tests.fx_ir.ops.sampling import Sample
 
 SAMPLES: list[Sample] = [
     *samples_elementwise.samples(), *samples_shape.samples(), *samples_data.samples(), *samples_network.samples(),
-    *samples_spatial.samples(), *samples_sequences.samples(),
+    *samples_spatial.samples(), *samples_sequences.samples(), *samples_matrices.samples(),
 ]  # fmt: skip
 
 BY_OPERATOR: dict[str, list[Sample]] = defaultdict(list)

@@ -367,5 +367,29 @@ def ternary() -> list[Sample]:
     return found
 
 
+def numbers_first() -> list[Sample]:
+    found = [
+        sample(f"{name}.Scalar_Tensor", 5, L(3, 4, low=1, high=4))
+        for name in (
+            "remainder",
+            "bitwise_and",
+            "bitwise_or",
+            "bitwise_xor",
+            "bitwise_left_shift",
+            "bitwise_right_shift",
+        )
+    ]
+    found += [
+        sample("remainder.Scalar_Tensor", 5.5, F(3, layout="t")),
+        sample("remainder.Scalar_Tensor", -7, F(3, 4)),
+    ]
+    found += [
+        sample("xlogy.Scalar_Self", 2, F(3, 4, values="positive")),
+        sample("xlogy.Scalar_Self", 0, F(3, values="special")),
+    ]
+    found += [sample("float_power.Scalar", 2, F(3, 4)), sample("float_power.Scalar", 2.5, L(3, 4))]
+    return found  # fmt: skip
+
+
 def samples() -> list[Sample]:
-    return [*unary(), *binary(), *ternary()]
+    return [*unary(), *binary(), *ternary(), *numbers_first()]

@@ -61,12 +61,9 @@ def pools() -> list[Sample]:
         found += [
             sample(f"adaptive_avg_pool{rank}d", F(2, 4, *size), one),
             sample(f"adaptive_avg_pool{rank}d", F(2, 4, *size), [4, 3, 5][:rank]),
+            sample(f"adaptive_max_pool{rank}d", F(2, 4, *size), [4, 3, 5][:rank]),
+            sample(f"adaptive_max_pool{rank}d", F(4, *size), one),
         ]
-        if rank < 3:
-            found += [
-                sample(f"adaptive_max_pool{rank}d", F(2, 4, *size), [4, 3][:rank]),
-                sample(f"adaptive_max_pool{rank}d", F(4, *size), one),
-            ]
     found += [
         sample("max_pool2d", F(2, 4, 8, 8, layout="last"), [2, 2]),
         sample("avg_pool2d", F(2, 4, 8, 8, layout="last"), [2, 2]),
@@ -215,7 +212,7 @@ def spectral() -> list[Sample]:
     c = T((3, 4), "complex64")
     found += [
         sample("real", c), sample("imag", c), sample("real", F(3, 4)), sample("view_as_real", c), sample("view_as_complex", F(3, 2)), sample("view_as_real", T((3, 4), "complex128", "t")), sample("resolve_conj", F(3)), sample("resolve_neg", F(3)), sample("positive", F(3)),
-        sample("linalg_inv", F(3, 3), _tolerance=1e-3), sample("linalg_inv", F(2, 3, 3), _tolerance=1e-3), sample("linalg_det", F(3, 3)), sample("linalg_det", F(2, 3, 3)), sample("cross", F(4, 3), F(4, 3)), sample("cross", F(3, 4), F(3, 4), 0), sample("linalg_cross", F(4, 3), F(1, 3)),
+        sample("cross", F(4, 3), F(4, 3)), sample("cross", F(3, 4), F(3, 4), 0), sample("linalg_cross", F(4, 3), F(1, 3)),
     ]  # fmt: skip
     return found
 
@@ -281,53 +278,8 @@ def grid_samples() -> list[Sample]:
     return found
 
 
-def matrices() -> list[Sample]:
-    square, tall, wide = F(2, 4, 4), F(2, 5, 3), F(2, 3, 5)
-    return [
-        sample("linalg_solve", square, F(2, 4, 3), _tolerance=1e-2),
-        sample("linalg_solve", square, F(2, 4), _tolerance=1e-2),
-        sample("linalg_solve", F(4, 4), F(4), _tolerance=1e-2),
-        sample("linalg_solve", square, F(2, 3, 4), left=False, _tolerance=1e-2),
-        sample("linalg_householder_product", tall, F(2, 3), _tolerance=TOLERANT),
-        sample("linalg_householder_product", F(4, 4), F(2), _tolerance=TOLERANT),
-        sample("linalg_qr", tall, _tolerance=TOLERANT),
-        sample("linalg_qr", wide, "complete", _tolerance=TOLERANT),
-        sample("linalg_qr", tall, "r", _tolerance=TOLERANT),
-        sample("linalg_svdvals", tall, _tolerance=TOLERANT),
-        sample("linalg_eigvalsh", square, _tolerance=TOLERANT),
-        sample("linalg_eigvalsh", square, "U", _tolerance=TOLERANT),
-        sample("block_diag", [F(2, 3), F(4), F(), F(1, 2)]),
-        *[
-            sample(
-                "linalg_solve_triangular",
-                T((2, 4, 4), values="above"),
-                B,
-                upper=upper,
-                left=left,
-                unitriangular=unit,
-                _tolerance=1e-2,
-            )
-            for left, B in ((True, F(2, 4, 3)), (False, F(3, 4)), (True, F(5, 1, 4, 2)))
-            for upper, unit in ((True, False), (False, False), (False, True))
-        ],
-        sample("linalg_cholesky", F(1, 1, values="positive")),
-        *[
-            sample("linalg_cholesky", T((3, 3), given=(4, 1, 0, 1, 3, 1, 0, 1, 5)), upper=upper)
-            for upper in (False, True)
-        ],
-        *[
-            sample(
-                "linalg_cholesky", T((2, 2), given=(5, 1, 2, 3)), upper=upper
-            )  # each reads its own triangle
-            for upper in (False, True)
-        ],
-        sample("linalg_cholesky", F(1, 1, values="positive"), upper=True),
-    ]
-
-
 def samples() -> list[Sample]:
     return [
-        *matrices(),
         *grid_samples(),
         *convolutions(),
         *pools(),

@@ -26,7 +26,7 @@ class T:
     values: str = "normal"
     low: int = -4
     high: int = 5
-    given: tuple[int, ...] = ()
+    given: tuple[float, ...] = ()
 
 
 def F(*shape: int, layout: str = "plain", values: str = "normal") -> T:
