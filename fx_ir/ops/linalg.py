@@ -11,14 +11,14 @@ from fx_ir.meta import Size, TensorMeta
 from fx_ir.ops.arrays import Array, as_array
 from fx_ir.ops.matmul import check_same_dtype
 from fx_ir.ops.registry import register
-from fx_ir.ops.shapes import broadcast_shapes, same
+from fx_ir.ops.shapes import broadcast_shapes, differ, same
 from solver.sym import sym_min
 
 
 def check_square(name: str, matrix: TensorMeta) -> None:
     check_matrix(name, matrix)
     rows, columns = matrix.shape[-2:]
-    if not same(rows, columns) and rows != columns:
+    if differ(rows, columns):
         raise RuntimeError(
             f"{name}: A must be batches of square matrices, but they are {rows} by {columns} matrices"
         )
@@ -89,7 +89,7 @@ def fake_solve_triangular(
     check_matrix("linalg.solve_triangular", B)
     check_same_dtype(self, B)
     rows, given = self.shape[-1], B.shape[-2 if left else -1]
-    if not same(rows, given) and rows != given:
+    if differ(rows, given):
         raise RuntimeError(
             f"linalg.solve_triangular: Incompatible shapes of A and B for the equation {'AX = B' if left else 'XA = B'} "
             f"({list(self.shape[-2:])} and {list(B.shape[-2:])})"

@@ -15,7 +15,7 @@ from fx_ir.ops.linalg import by_columns, check_matrix, check_square, to_columns
 from fx_ir.ops.matmul import check_same_dtype
 from fx_ir.ops.reduction import reduced, sum_dtype
 from fx_ir.ops.registry import register
-from fx_ir.ops.shapes import broadcast_shapes, same, wrap_dim
+from fx_ir.ops.shapes import broadcast_shapes, differ, wrap_dim
 
 # --- inverses and determinants ---------------------------------------------------------------------------------------
 
@@ -209,7 +209,7 @@ def fake_multi_dot(tensors: Sequence[TensorMeta]) -> TensorMeta:
         if tensor.ndim != 2 and not (tensor.ndim == 1 and place in (0, len(tensors) - 1)):
             raise RuntimeError(f"multi_dot(): tensor {place} must be 2D but got {tensor.ndim}D")
     for left, right in pairwise(tensors):
-        if not same(left.shape[-1], right.shape[0]) and left.shape[-1] != right.shape[0]:
+        if differ(left.shape[-1], right.shape[0]):
             raise RuntimeError(f"multi_dot(): tensors with shapes {list(left.shape)} and {list(right.shape)} cannot be multiplied")  # fmt: skip
     first, last = tensors[0], tensors[-1]
     shape: tuple[Size, ...] = (*first.shape[:-1], *last.shape[1:])
