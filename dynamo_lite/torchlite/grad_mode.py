@@ -6,15 +6,32 @@ import functools
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from dynamo_lite import dispatch
 from dynamo_lite.lowering import modes
-from dynamo_lite.lowering.modes import grad_enabled as is_grad_enabled
-from dynamo_lite.lowering.modes import inference_enabled as is_inference_mode_enabled
 
 __all__ = [
     "enable_grad", "inference_mode", "is_grad_enabled", "is_inference_mode_enabled", "no_grad", "set_grad_enabled",
 ]  # fmt: skip
 
 Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def is_grad_enabled() -> bool:
+    """Whether results of floating-point operators inherit ``requires_grad``."""
+    _asked()
+    return modes.grad_enabled()
+
+
+def is_inference_mode_enabled() -> bool:
+    """Whether this thread is inside :class:`inference_mode`."""
+    _asked()
+    return modes.inference_enabled()
+
+
+def _asked() -> None:
+    recorder = dispatch.recorder()
+    if recorder is not None:
+        recorder.looked("mode")
 
 
 class _Mode:

@@ -30,7 +30,10 @@ def _none(args: tuple[Any, ...], kwargs: Kwargs) -> bool:
 def globals_(frame: Frame, args: tuple[Any, ...], kwargs: Kwargs) -> Frame | None:
     if not _none(args, kwargs):
         return native(frame, globals, args, kwargs)
-    frame.stack.append(user_frame(frame).globals)
+    found = user_frame(frame).globals
+    frame.stack.append(found)
+    if frame.policy is not None:
+        frame.policy.answered(globals, found)
     return None
 
 
@@ -260,6 +263,8 @@ def getrecursionlimit(frame: Frame, args: tuple[Any, ...], kwargs: Kwargs) -> Fr
     if not _none(args, kwargs):
         return native(frame, sys.getrecursionlimit, args, kwargs)
     frame.stack.append(frame.machine.limit)
+    if frame.policy is not None:
+        frame.policy.answered(sys.getrecursionlimit, frame.machine.limit)
     return None
 
 

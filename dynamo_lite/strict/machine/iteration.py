@@ -37,10 +37,10 @@ def iterates_in_python(frame: Frame, obj: Any) -> bool:
 def get_iter_of(frame: Frame, obj: Any) -> Frame | None:
     """``iter(obj)``: pushes the iterator, or returns the frame that will."""
     kind = type(obj)
-    if id(kind) in _PLAIN:
-        frame.stack.append(iter(obj))
-        return None
     policy = frame.policy
+    if id(kind) in _PLAIN:
+        frame.stack.append(iter(obj) if policy is None or kind is not dict else policy.operate(iter, obj))
+        return None
     if policy is not None and id(kind) in policy.special_ids:
         frame.stack.append(policy.iterate(obj))
         return None
@@ -212,7 +212,7 @@ def extend(frame: Frame, items: list[Any], iterable: Any) -> Routine:
 
 def get_iter(frame: Frame, stack: list[Any], arg: None) -> Frame | None:
     obj = stack[-1]
-    if id(type(obj)) in _PLAIN:
+    if id(type(obj)) in _PLAIN and (type(obj) is not dict or frame.policy is None):
         stack[-1] = iter(obj)
         return None
     return get_iter_of(frame, stack.pop())

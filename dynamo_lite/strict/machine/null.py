@@ -52,6 +52,9 @@ class NullPolicy:
     def load_item(self, container: Any, key: Any, value: Any) -> Any:
         return value
 
+    def answered(self, fn: Any, value: Any) -> None:
+        pass
+
     def before_write(self, kind: str, obj: Any, key: Any) -> None:
         pass
 

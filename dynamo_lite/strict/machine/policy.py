@@ -61,6 +61,9 @@ class Policy(Protocol):
     def load_item(self, container: Any, key: Any, value: Any) -> Any:
         """An item was read by ``container[key]``."""
 
+    def answered(self, fn: Any, value: Any) -> None:
+        """The machine itself answered a function that tells of the process: ``globals``, ``sys.getrecursionlimit``."""
+
     def before_write(self, kind: str, obj: Any, key: Any) -> None:
         """A write is about to happen. ``kind`` is ``attr``, ``global``, ``deref``, ``item`` or ``content``.
 

@@ -18,6 +18,7 @@ from typing import Any, Final
 from dynamo_lite.strict.machine.slots import TypeSet, dict_of, mro_of
 from dynamo_lite.strict.machine.slots import name_of as name_of_class
 from dynamo_lite.strict.policy import modules, tables
+from dynamo_lite.strict.policy.ambient import asked_by
 from fx_ir.provenance import EffectKind
 
 LOCKS: Final = TypeSet((type(threading.Lock()), type(threading.RLock())))
@@ -79,6 +80,7 @@ class _Known:
 
     name: str
     refusal: modules.Reason | None
+    asked: str | None
     held: Any
 
 
@@ -101,7 +103,8 @@ def _known(fn: Any) -> _Known:
         key = id(fn)
     found = _KNOWN.get(key) if key is not None else None
     if found is None:
-        found = _Known(f"{module_of(fn)}.{_own_name(fn)}", _refusal(fn), held)
+        name = f"{module_of(fn)}.{_own_name(fn)}"
+        found = _Known(name, _refusal(fn), asked_by(name), held)
         if key is not None:
             _KNOWN[key] = found
     return found
@@ -126,6 +129,11 @@ def _own_name(fn: Any) -> str:
 def refusal(fn: Any) -> modules.Reason | None:
     """``(what it does, what to do instead)`` for C code that strict mode does not call; None for what it calls."""
     return _known(fn).refusal
+
+
+def asked(fn: Any) -> str | None:
+    """What C code asks of the process around it, in the words of ``policy.ambient``."""
+    return _known(fn).asked
 
 
 def _refusal(fn: Any) -> modules.Reason | None:

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from keyword import iskeyword
+from types import ModuleType
 from typing import Any, Final
 
+from dynamo_lite.strict.machine.slots import inherits
 from dynamo_lite.strict.policy.contents import is_changed
 from dynamo_lite.strict.policy.origins import OURS, Origin, Origins, Read, StepKind
 
@@ -90,8 +92,8 @@ class _Writer:
             self.values["is_changed"] = is_changed
             return f"is_changed({owner}, {self.constant(value)})"
         if read.meaning == "absence":
-            self.values["missing"] = _MISSING
-            return f"getattr({owner}, {read.step!r}, missing) is not missing"
+            self.values["has"] = _has
+            return f"has({owner}, {read.step!r})"
         if read.meaning == "length":
             return f"len({owner}) != {value}"
         if read.meaning == "type":
@@ -196,6 +198,8 @@ class _Bound(_Writer):
     def has(self, owner: Origin, name: str) -> str:
         """The expression that is true where an owner has an attribute; of a module, whose own way of looking is slow, by its parts."""
         found = self.owner(owner)
+        if inherits(type(self.object_of(owner)), ModuleType):
+            return f"{name!r} in {self.constant(vars(self.object_of(owner)))}"
         is_module = hasattr(self.object_of(owner), "_parameters") and not self.is_made_anew(owner)
         parts = vars(self.object_of(owner)) if is_module else None
         if parts is None:
@@ -227,6 +231,13 @@ class _Bound(_Writer):
         exec(compile("\n".join(lines), "<live check>", "exec"), namespace)
         check: Callable[[], bool] = namespace["check"]
         return check
+
+
+def _has(owner: Any, name: str) -> bool:
+    """Whether an object has an attribute; code that a module's namespace has for others is not asked."""
+    if inherits(type(owner), ModuleType):
+        return name in vars(owner)
+    return getattr(owner, name, _MISSING) is not _MISSING
 
 
 def _follow(owner: Any, kind: StepKind, step: Any) -> Any:

@@ -30,6 +30,10 @@ MEMORY: Final[Reason] = (
     "looks at the interpreter's memory, which is not the program's while tracing",
     _OUTSIDE,
 )
+FILTERED: Final[Reason] = (
+    "is an error by a filter for some places in the code alone",
+    "filter warnings by category or message",
+)
 DATABASE: Final[Reason] = ("uses a database", "read the data outside forward and pass it as an input")
 STREAM: Final[Reason] = (
     "advances an object of C code that cannot be put back",
@@ -98,7 +102,7 @@ REFUSED_MODULES: Final[dict[str, Reason]] = {
 }
 _PURE_SYS: Final = (
     "exc_info exception intern getsizeof getdefaultencoding getfilesystemencoding getfilesystemencodeerrors is_finalizing"
-    " getrecursionlimit setrecursionlimit _getframe _getframemodulename get_int_max_str_digits _is_interned _is_gil_enabled audit"
+    " getrecursionlimit _getframe _getframemodulename get_int_max_str_digits _is_interned _is_gil_enabled audit"
 )
 _PURE_POSIX: Final = (
     "fspath _path_normpath _path_splitroot _path_splitroot_ex WCOREDUMP WEXITSTATUS WIFCONTINUED WIFEXITED WIFSIGNALED WIFSTOPPED"

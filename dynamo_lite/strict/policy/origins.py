@@ -6,18 +6,27 @@ they are loaded from an object that has one. A plain value read from such an obj
 
 from __future__ import annotations
 
+from array import array
+from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from types import BuiltinFunctionType, FunctionType, MethodType, MethodWrapperType, ModuleType
+from types import (
+    BuiltinFunctionType,
+    FunctionType,
+    MappingProxyType,
+    MemberDescriptorType,
+    MethodType,
+    MethodWrapperType,
+    ModuleType,
+    SimpleNamespace,
+)
 from typing import Any, Final, Literal
 from weakref import ReferenceType
 
-import numpy as np
-
 from dynamo_lite.strict.machine.slots import MISSING, TypeSet, lookup
 from dynamo_lite.strict.policy.caches import Held
-from dynamo_lite.strict.policy.contents import PLAIN, contents, is_container
+from dynamo_lite.strict.policy.contents import PLAIN, contents, holds_objects, is_container, places
 from fx_ir.provenance import Assumption, AssumptionKind
 from solver.errors import Location
 
@@ -31,6 +40,9 @@ _REGISTRIES: Final = ("_modules", "_parameters", "_buffers", "__dict__")
 _READ_WHOLE: Final = TypeSet((tuple, list, set, frozenset, dict)).ids
 _PLAIN: Final = PLAIN.ids
 _BY_IDENTITY: Final = (FunctionType, BuiltinFunctionType, type)
+_TOLD_BY_C: Final = (SimpleNamespace, BaseException)  # methods of C's read the state of these
+_SELF: Final = (super.__dict__["__self__"].__get__, MethodWrapperType.__dict__["__self__"].__get__)
+_WITH_LENGTH: Final = (dict, list, tuple, set, frozenset, deque, bytearray, array, MappingProxyType)
 LIMIT: Final = 1000  # items of a container whose origins are kept
 
 
@@ -130,13 +142,15 @@ class _ByIdentity:
 class Origins:
     """The origins and the reads of one capture."""
 
-    __slots__ = ("_known", "_reads", "locate", "roots")
+    __slots__ = ("_known", "_reads", "locate", "met", "roots", "tellers")
 
     def __init__(self, locate: Callable[[], Location | None]) -> None:
         self._known: dict[int, Origin] = {}
         self._reads: dict[tuple[int, StepKind, Any], Read] = {}
         self.roots: dict[str, Origin] = {}
         self.locate = locate
+        self.met: Callable[[type], object] = type  # told the type of each object that gets an origin
+        self.tellers: dict[int, Any] = {}  # outside objects whose state C tells: in texts, comparisons
 
     def root(self, name: str, value: Any) -> Origin:
         """Makes ``value`` a root called ``name``."""
@@ -192,17 +206,26 @@ class Origins:
             self._held_by(self.place(value, origin, kind, step))
             return
         made = self.place(value, origin, kind, step)
-        if cls is MethodWrapperType:
-            self._held_in(made, "__self__", value.__self__)
-        if issubclass(cls, ReferenceType):
-            self._referent(made)
-        if issubclass(cls, partial):
-            self._held_in(made, "args", value.args)
-            self._held_in(made, "keywords", value.keywords)
+        self._told(made)
         if id(cls) in _READ_WHOLE:
             self._container(made, kind, step, value, origin)
         elif step not in _REGISTRIES and not _is_hooks(step) and is_container(value):
-            self._assume_contents(made)
+            self.assume_contents(made)
+
+    def _told(self, made: Origin) -> None:
+        """What C uses of an object, or tells of it, without a read that is seen."""
+        value = made.value
+        cls = type(value)
+        self.met(cls)
+        if cls is MethodWrapperType or issubclass(cls, super):
+            self._held_in(made, "__self__", _SELF[cls is MethodWrapperType](value))
+        elif issubclass(cls, ReferenceType):
+            self._referent(made)
+        elif issubclass(cls, partial):
+            self._held_in(made, "args", value.args)
+            self._held_in(made, "keywords", value.keywords)
+        elif issubclass(cls, _TOLD_BY_C):
+            self.tellers[id(value)] = value
 
     def _again(self, known: Origin, origin: Origin, kind: StepKind, step: Any) -> None:
         """A known object was read. By another path than its own: both go on to lead to one object."""
@@ -225,7 +248,7 @@ class Origins:
         """What a weak reference leads to is found by a call, on no path."""
         held = ReferenceType.__call__(reference.value)
         if held is not None:
-            self.root(f"{reference.path()}()", held)
+            self._told(self.root(f"referent of {reference.path()}", held))
 
     def _held_by(self, function: Origin) -> None:
         """The cells that a function closes over, and the object that a C method is bound to, are outside as well."""
@@ -241,8 +264,8 @@ class Origins:
         """What C uses of an object without a read that is seen."""
         if is_container(value):
             self.read_from(holder, "attr", name, value)
-        else:
-            self.place(value, holder, "attr", name)
+        elif id(value) not in self._known:
+            self._told(self.place(value, holder, "attr", name))
 
     def assume_class(self, origin: Origin) -> None:
         """The object's class is what it is."""
@@ -262,7 +285,7 @@ class Origins:
         if made.step in _REGISTRIES and (made.step != "__dict__" or "_modules" in value):
             return
         if len(value) > LIMIT:
-            self._assume_contents(made)
+            self.assume_contents(made)
             return
         items: Iterator[tuple[Any, Any]]
         if isinstance(value, dict):
@@ -273,23 +296,44 @@ class Origins:
             if all(type(item) in PLAIN for item in value):
                 self._record(origin, kind, step, value.copy(), "value")
             else:
-                self._assume_contents(made)
+                self.assume_contents(made)
             return
         if isinstance(value, dict) and not _is_hooks(step):  # their order counts as well
-            self._assume_contents(made)
+            self.assume_contents(made)
         self._record(made, "attr", "__len__", len(value), "length")
         for key, item in items:
             if type(key) in PLAIN:
                 self.read_from(made, "item", key, item)
 
-    def _assume_contents(self, container: Origin) -> None:
+    def assume_contents(self, container: Origin) -> None:
         """A container holds what it holds: C may read it whole, where nobody sees what is read."""
-        self._record(container, "attr", "__contents__", contents(container.value), "contents")
+        held = contents(container.value)
+        self._record(container, "attr", "__contents__", held, "contents")
+        if len(held) > LIMIT or not holds_objects(container.value):
+            return
+        for key, item in places(container.value) or ():
+            if type(key) in PLAIN:
+                self.read_from(container, "item", key, item)
+        for index, item in enumerate(held):
+            self._held_whole(container, index, item)
+
+    def _held_whole(self, container: Origin, index: int, item: Any) -> None:
+        """An item without a subscript: since the container goes on to hold this very object, it is a root."""
+        cls = type(item)
+        if id(cls) in _PLAIN or id(item) in self._known or issubclass(cls, (*_BY_IDENTITY, ModuleType)):
+            return
+        made = self.root(f"item {index} of {container.path()}", item)
+        self._told(made)
+        if id(cls) in _READ_WHOLE:
+            self._container(made, "attr", "__contents__", item, made)
+        elif is_container(item):
+            self.assume_contents(made)
 
     def absent(self, origin: Origin, name: str) -> None:
         """An object has no attribute of this name: another branch runs once it has."""
         cls = type(origin.value)
-        if cls is not ModuleType and not issubclass(cls, type) and lookup(cls, name) is MISSING:
+        found = MISSING if issubclass(cls, type) else lookup(cls, name)
+        if not issubclass(cls, type) and (found is MISSING or type(found) is MemberDescriptorType):
             self._record(origin, "attr", name, None, "absence")
 
     def assume_cache(self, cache: Any, args: tuple[Any, ...], kwargs: dict[str, Any], value: Any) -> None:
@@ -318,14 +362,16 @@ class Origins:
             if read.meaning == "keys" and read.origin.parent is not None:
                 path = f"{read.origin.parent.path()}.{read.origin.step}"
                 expected = list(expected)
-            if read.meaning == "contents" and isinstance(read.origin.value, (np.ndarray, np.generic)):
+            if read.meaning == "contents" and read.origin.parent is None and path.endswith(":"):
+                continue  # of a namespace, which has no path
+            if read.meaning == "contents" and not isinstance(read.origin.value, _WITH_LENGTH):
                 found.append(
                     Assumption(read.origin.path(), repr(read.origin.value), "metadata", read.location)
                 )
             elif read.meaning == "cache":
                 found.append(Assumption(read.origin.path(), "what it held", "identity", read.location))
             elif read.meaning == "contents":
-                found.append(Assumption(read.origin.path(), len(expected), "length", read.location))
+                found.append(Assumption(read.origin.path(), len(read.origin.value), "length", read.location))
             elif read.meaning == "alias":
                 found.append(Assumption(path, expected.path(), "alias", read.location))
             else:

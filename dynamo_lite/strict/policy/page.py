@@ -6,6 +6,8 @@ from collections.abc import Iterable
 
 from dynamo_lite.strict.mutators import MUTATORS
 from dynamo_lite.strict.policy import impure, modules, tables
+from dynamo_lite.strict.policy.ambient import ASKED_AGAIN, LOGGING_ASKED
+from dynamo_lite.trace.states import STATES
 
 _INTRODUCTION = """# What strict mode allows
 
@@ -56,7 +58,11 @@ def page() -> str:
     lines += [
         "## Read as an assumption",
         "",
-        "* `os.environ` and `os.getenv`: the value (or its absence) is burned in and recorded.",
+        "* `os.environ` and `os.getenv`: the value (or its absence) is burned in and recorded; read whole, a digest of it.",
+        f"* what C code depends on unseen: {', '.join(STATES)}, when a function or an object of theirs takes part.",
+        f"* what these tell, which a live program asks again: {', '.join(f'`{name}`' for name in sorted(ASKED_AGAIN))};",
+        f"  of `logging`: {', '.join(sorted(LOGGING_ASKED))}.",
+        "* whether a warning that is skipped is an error by the filters.",
     ]
     lines += ["* attributes of outside objects, globals and closure variables, with their path and line.", ""]
     lines += ["## Changes its object: under the transaction", ""]

@@ -53,7 +53,7 @@ class Reads(NullPolicy):
         origin = self.origins.of(obj)
         if origin is not None and self.transaction.entry(obj, "attr", name) is None:
             self._read(origin, "attr", name, value)
-            if name == "__dict__" and _of_user(peek()):
+            if name == "__dict__" and is_users(peek()):
                 self.origins.listed(value)
         return value
 
@@ -113,7 +113,7 @@ class Reads(NullPolicy):
             self.settings.variable(os.fsdecode(key), user_location)
 
 
-def _of_user(machine: Any) -> bool:
+def is_users(machine: Any) -> bool:
     """Whether the line that runs now is the user's own."""
     code = None if machine is None or machine.frame is None else machine.frame.code
     return code is not None and not places.is_library_file(code.code.co_filename)

@@ -27,6 +27,7 @@ class RehearsalPolicy:
         self.made: Callable[[Any], None] = inner.made
         self.before_write: Callable[[str, Any, Any], None] = inner.before_write
         self.operate: Callable[..., Any] = inner.operate
+        self.answered: Callable[[Any, Any], None] = inner.answered
 
     def call_native(self, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], frame: Frame) -> Any:
         if fn is TensorFunction.__call__:

@@ -7,7 +7,6 @@ import abc
 import builtins
 import io
 import operator
-import os
 import threading
 import weakref
 from collections.abc import Callable
@@ -35,11 +34,11 @@ from dynamo_lite.strict.mutators import changed_by_numpy, mutated
 from dynamo_lite.strict.policy import impure, modules, tables, whole
 from dynamo_lite.strict.policy.errors import CALL_REFUSED, FINALIZER, ITERATOR_OUTSIDE, WEAK_FRESH
 from dynamo_lite.strict.policy.origins import LISTING, Origins
-from dynamo_lite.strict.policy.reads import Reads, is_native_iterator, user_location
+from dynamo_lite.strict.policy.reads import is_native_iterator, user_location
 from dynamo_lite.strict.policy.roots import place_import
+from dynamo_lite.strict.policy.surroundings import Surroundings
 from dynamo_lite.strict.policy.watch import Watch
 from dynamo_lite.strict.transaction import Transaction
-from dynamo_lite.trace.settings import WHOLE
 from dynamo_lite.trace.tracer import Tracer
 from dynamo_lite.ways_out import WayOut
 from solver.errors import ExportError, Location
@@ -47,7 +46,6 @@ from solver.sym import SymBool, SymFloat, SymInt
 
 _CALL: Final = TensorFunction.__call__
 _WAY_OUT: Final = WayOut.__call__
-_ENVIRON: Final = type(os.environ)
 _SMALL: Final = (-5, 256)  # equal ints in this range are one object in CPython
 _CACHE: Final = type(lru_cache(len))
 _REGISTER: Final = _abc._abc_register
@@ -55,10 +53,11 @@ _GET_IDENT: Final = threading.get_ident
 _BUFFERS: Final = TypeSet((io.StringIO, io.BytesIO))
 _UNBOUND: Final = (MethodDescriptorType, WrapperDescriptorType)
 _NO_OWNER: Final = TypeSet((type(None), ModuleType))
+_OF_DIGITS: Final = frozenset({str, int, repr, format})
 _CLASSES: Final = {SymInt: int, SymFloat: float, SymBool: bool}
 
 
-class TracePolicy(Reads):
+class TracePolicy(Surroundings):
     """One capture's policy."""
 
     uncatchable: tuple[type[BaseException], ...] = (ExportError,)
@@ -80,7 +79,8 @@ class TracePolicy(Reads):
     def operate(self, fn: Callable[..., Any], *operands: Any) -> Any:
         for operand in operands:
             if id(type(operand)) not in tables.QUIET:
-                whole.look_at(self.load_attr, operands)
+                if fn is not operator.getitem:
+                    self.met_whole(operands)
                 return self.watch.call(fn, operands, {})
         return fn(*operands)
 
@@ -90,8 +90,12 @@ class TracePolicy(Reads):
         if kind is type or (kind is BuiltinFunctionType and type(fn.__self__) in _NO_OWNER):
             quiet = tables.QUIET
             if all(id(type(value)) in quiet for value in args) and not kwargs:
+                if fn in _OF_DIGITS and args:
+                    self.ambient.digits(args[0])
                 return fn(*args)
-            whole.look_at(self.load_attr, args)
+        self.met_whole(args)
+        if kind is BuiltinFunctionType:
+            self.of_whole(fn, args)
         return self.watch.call(fn, args, kwargs)
 
     def lower(self, leaf: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -208,6 +212,7 @@ class TracePolicy(Reads):
         if kind.__name__ == "cython_function_or_method":
             self._refuse_compiled(fn, args)
         container = mutated(fn, args)
+        asked = None
         if container is not MISSING:
             self.before_write("content", container, None)
         else:
@@ -223,8 +228,10 @@ class TracePolicy(Reads):
                     location=traced.location(),
                 )
             if kind is BuiltinFunctionType and impure.name_of(fn) in tables.SKIPPED:
-                self.transaction.note("output", impure.name_of(fn), "dropped")
-                return None
+                return self._skipped(impure.name_of(fn), fn, args, kwargs)
+            asked = impure.asked(fn)
+            if asked is not None:
+                self.ambient.before(asked, fn, args, kwargs)
             if kind is BuiltinFunctionType and fn.__name__ in LISTING:
                 self.origins.listed(fn.__self__)
             for array in changed_by_numpy(fn, args, kwargs):
@@ -236,6 +243,8 @@ class TracePolicy(Reads):
             self._refuse_finalizer(fn, args)
             whole.look(self.load_attr, fn, args, kwargs)
             result = self._watched(fn, args, kwargs)
+        if asked is not None:
+            self.ambient.after(asked, fn, args, kwargs, result)
         self.transaction.made(result)
         if fn is builtins.__import__:
             place_import(self.origins, result)
@@ -253,6 +262,7 @@ class TracePolicy(Reads):
     def _number(self, function: Any, value: Any) -> Any:
         """``int``, ``float`` and their kin of a symbolic number, or of a tensor through ``item``; ``len`` of a tensor."""
         if function is len:
+            self.met_whole((value,))
             return value.shape[0] if is_fake(value) and value.meta.shape else len(value)
         if is_fake(value) or self.tracer.library.is_tensor(value):
             value = value.item()
@@ -263,33 +273,6 @@ class TracePolicy(Reads):
             if wrapped is function:
                 plain = name
         return self._watched(plain, (value,), {})
-
-    def _library_function(self, fn: FunctionType, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """A Python function of a file that is called natively."""
-        module, name = fn.__module__, fn.__name__
-        if args and type(args[0]) is _ENVIRON:
-            return self._environ(fn, args, kwargs)
-        if module == "logging":
-            if name in tables.LOGGING_SKIPPED:
-                self.transaction.note("output", f"logging.{name}", "dropped")
-                return None
-            return fn(*args, **kwargs)
-        if f"{module}.{name}" in tables.SKIPPED:
-            self.transaction.note("output", f"{module}.{name}", "dropped")
-            return None
-        refusal = impure.module_reason(module)
-        if (
-            refusal is not None
-            and not name.startswith("__")
-            and name not in ("local", "get_ident", "current_thread")
-        ):
-            raise CALL_REFUSED(
-                name=f"{module}.{fn.__qualname__}",
-                reason=refusal[0],
-                hint_text=refusal[1],
-                location=traced.location(),
-            )
-        return fn(*args, **kwargs)
 
     def _refusal(self, fn: Any, args: tuple[Any, ...], frame: Frame) -> tuple[str, str] | None:
         if fn is id:
@@ -318,21 +301,6 @@ class TracePolicy(Reads):
         """Whether forward made an abstract class and all that it inherits from: what is registered with others stays registered."""
         made = (each for each in mro_of(cls) if type(each) is not type and each is not abc.ABC)
         return all(map(self.transaction.is_fresh, made))
-
-    def _environ(self, fn: FunctionType, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        if fn.__name__ in ("__getitem__", "get", "__contains__") and len(args) > 1:
-            self.read_environment(args[1])
-            return fn(*args, **kwargs)
-        if fn.__name__ in WHOLE:
-            self.settings.environment(user_location)
-        if fn.__name__ in ("__setitem__", "__delitem__", "setdefault", "pop", "putenv"):
-            raise CALL_REFUSED(
-                name=f"os.environ.{fn.__name__}",
-                reason="changes the environment of the process",
-                hint_text="do it outside forward",
-                location=traced.location(),
-            )
-        return fn(*args, **kwargs)
 
     def _way_out(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         way: WayOut = args[0]

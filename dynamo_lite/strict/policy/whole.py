@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import _pickle
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import (
     BuiltinFunctionType,
@@ -11,24 +12,24 @@ from types import (
     MethodDescriptorType,
     MethodWrapperType,
     ModuleType,
-    SimpleNamespace,
     WrapperDescriptorType,
 )
 from typing import Any, Final
 
-from dynamo_lite.strict.machine.slots import dict_of, inherits, mro_of
-from dynamo_lite.strict.policy.contents import PLAIN
+from dynamo_lite.strict.machine.slots import dict_of, inherits, lookup, mro_of
+from dynamo_lite.strict.policy.contents import PLAIN, is_container
 
 Load = Callable[[Any, str, Any], Any]
 """Tells that an attribute of an object was read: the object, the name, the value."""
 
 _OF_OWNER: Final = frozenset({"__reduce_ex__", "__reduce__", "__getstate__", "__dir__", "__sizeof__"})
-_DEEP: Final = frozenset({"format", "format_map", "__format__", "dumps", "dump"})
+"""Special methods, which mean one thing in every class of C's."""
+_READS_DEEP: Final = (str.format, str.format_map, _pickle.dumps, _pickle.Pickler.dump)
+"""Functions and methods that read their arguments through and through."""
+_DEEP: Final = {fn.__name__: fn for fn in _READS_DEEP}
 _PLACES: Final = (MemberDescriptorType, GetSetDescriptorType)
 _NO_STATE: Final = (type, ModuleType, FunctionType, BuiltinFunctionType)
 _NO_DICT: Final = object()
-_TOLD_BY_C: Final = (SimpleNamespace, BaseException)
-"""Classes of C's whose own methods, texts and comparisons, read the state of their instances."""
 
 
 def look(load: Load, fn: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
@@ -47,15 +48,23 @@ def look(load: Load, fn: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) ->
         _state(load, args[0])
     elif name == "__get__" and type(owner) in _PLACES and args and args[0] is not None:
         _place(load, args[0], owner)
-    elif name in _DEEP:
+    elif name in _DEEP and (fn is _DEEP[name] or _method(fn) is _DEEP[name]):
         _deep(load, [*args, *kwargs.values()])
 
 
-def look_at(load: Load, operands: Iterable[Any]) -> None:
-    """Tells ``load`` what C reads of operands, whatever it does with them."""
-    for value in operands:
-        if any(inherits(type(value), cls) for cls in _TOLD_BY_C):
+def _method(fn: Any) -> Any:
+    """The descriptor that a bound C method was made from."""
+    return lookup(type(fn.__self__), fn.__name__) if type(fn) is BuiltinFunctionType else None
+
+
+def tell(load: Load, tellers: Mapping[int, Any], values: Iterable[Any]) -> None:
+    """Tells ``load`` what C reads of outside objects of its own classes among the values, or in containers among them."""
+    for value in values:
+        if id(value) in tellers:
             _state(load, value)
+        elif is_container(value):
+            for each in tellers.values():
+                _state(load, each)
 
 
 def _place(load: Load, obj: Any, descriptor: Any) -> None:
@@ -68,7 +77,7 @@ def _place(load: Load, obj: Any, descriptor: Any) -> None:
 
 def _state(load: Load, obj: Any) -> None:
     """The dictionary and the slots of an object. Asks no code of the program's."""
-    if inherits(type(obj), type) or type(obj) is ModuleType:
+    if inherits(type(obj), type):
         return
     own = _own(obj)
     if own is not _NO_DICT:
