@@ -137,9 +137,9 @@ def watching(tracer: Tracer) -> Iterator[Watch]:
     drawn = _numpy_draws()
     taken = sys.getprofile() is not None
     with _output_skipped(watch):
-        if not taken:
-            sys.setprofile(watch.hook)
         try:
+            if not taken:
+                sys.setprofile(watch.hook)
             yield watch
         finally:
             if not taken:
@@ -164,23 +164,24 @@ class _Doors:
     def __init__(self) -> None:
         self.skipping = _Skipping()
         self._lock = threading.Lock()
-        self._users = 0
+        self._users: set[int] = set()
         self._originals: list[tuple[Any, str, Any]] = []
 
-    def enter(self) -> None:
+    def enter(self, who: object) -> None:
         with self._lock:
-            self._users += 1
-            if self._users == 1:
+            self._users.add(id(who))
+            if len(self._users) == 1:
                 for owner, name, what in _OUTPUT:
                     self._originals.append((owner, name, getattr(owner, name)))
                     setattr(owner, name, self._door(getattr(owner, name), what))
 
-    def leave(self) -> None:
+    def leave(self, who: object) -> None:
+        """Twice is as good as once."""
         with self._lock:
-            self._users -= 1
-            if self._users == 0:
-                while self._originals:
-                    setattr(*self._originals.pop())
+            self._users.discard(id(who))
+            while self._originals and not self._users:
+                setattr(*self._originals[-1])
+                self._originals.pop()
 
     def _door(self, original: Callable[..., Any], what: str) -> Callable[..., Any]:
         def door(*args: Any, **kwargs: Any) -> Any:
@@ -204,13 +205,17 @@ _DOORS: Final = _Doors()
 def _output_skipped(watch: Watch) -> Iterator[None]:
     """While tracing, output is noted instead of made; other threads write as ever."""
     before = _DOORS.skipping.watch
-    _DOORS.enter()
-    _DOORS.skipping.watch = watch
     try:
+        _DOORS.enter(watch)
+        _DOORS.skipping.watch = watch
         yield
     finally:
         _DOORS.skipping.watch = before
-        _DOORS.leave()
+        try:
+            _DOORS.leave(watch)
+        except BaseException:  # an interrupt came in between: once more
+            _DOORS.leave(watch)
+            raise
 
 
 def user_variables() -> Mapping[str, Any]:

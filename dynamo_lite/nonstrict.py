@@ -209,7 +209,11 @@ def run(tracer: Tracer, module: Any, forward: Callable[..., Any], call: Callable
         collector.hold(tracer)
         return _run(tracer, module, forward, call)
     finally:
-        collector.release(tracer)
+        try:
+            collector.release(tracer)
+        except BaseException:  # an interrupt came in between: once more
+            collector.release(tracer)
+            raise
 
 
 def _run(tracer: Tracer, module: Any, forward: Callable[..., Any], call: Callable[[], Any]) -> Run:
@@ -237,7 +241,11 @@ def _run(tracer: Tracer, module: Any, forward: Callable[..., Any], call: Callabl
         bare = tracer.library.bare
         buffers = {name: bare(held) for name, held, _ in tracer.library.named_buffers(module)}
     finally:
-        changed, written = snapshot.restore()
+        try:
+            changed, written = snapshot.restore()
+        except BaseException:  # an interrupt came in between: once more
+            snapshot.restore()
+            raise
         tracer.naming.variables = no_variables
     swallowed = next((error for error in refusals if isinstance(error, _REFUSALS)), None)
     if swallowed is not None:
