@@ -22,6 +22,7 @@ _OURS: Final = (*(f"{path}/" for path in _PACKAGES), "<contract: ")  # code that
 _INTERPRETED: Final = str(_HERE / "torchlite" / "nn") + "/"
 _LIBRARY_PARTS: Final = ("/site-packages/torch/", "/lib/python3")
 _CAPTURE: Final = str(_HERE / "capture.py")
+_OVERRIDES: Final = "/torch/overrides.py"  # it hands functions on to modes, in a block that catches nothing
 _MODULE_OF: Final = type.__dict__["__module__"].__get__
 _ours_cache: dict[str, bool] = {}
 _library_cache: dict[str, bool] = {}
@@ -94,7 +95,8 @@ def native_places() -> Iterator[tuple[CodeType, int, dict[str, Any]]]:
         code = frame.f_code
         if code.co_name == "_program" and code.co_filename == _CAPTURE:
             return
-        if not is_opaque(code):
+        passes_on = code.co_name == "handle_torch_function" and code.co_filename.endswith(_OVERRIDES)
+        if not (is_opaque(code) or passes_on):
             yield code, frame.f_lasti, frame.f_globals
         frame = frame.f_back
 

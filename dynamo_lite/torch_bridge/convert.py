@@ -95,7 +95,7 @@ TO_OURS: Final[Mapping[type, Callable[[Any], Any]]] = {
     torch.device: device_of,
     torch.layout: layout_of,
     torch.memory_format: lambda order: FORMATS[order],
-    torch.Size: tuple,
+    torch.Size: TorchSize,
     torch.Generator: _refuse_generator,
 }
 # … and back, for what the lowering answers and for what kernels take.

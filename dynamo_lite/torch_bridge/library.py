@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import torch
 from torch import nn
+from torch.nn.utils import parametrize
 
 from dynamo_lite import dispatch
 from dynamo_lite.fake import FakeTensor
@@ -166,6 +167,10 @@ class Library:
         nesting, depths = _autocast_nesting(), [depth() for depth, _ in _STACKS]
         compiler = torch.compiler
         flags = compiler._is_compiling_flag, compiler._is_exporting_flag
+        computed, parametrize._cache = (
+            parametrize._cache,
+            {},
+        )  # what ``parametrize.cached()`` keeps is this trace's own
         modes.set_grad_enabled(torch_grad)
         dtypes.set_default_dtype(dtype_of(torch.get_default_dtype()))
         compiler._is_compiling_flag = compiler._is_exporting_flag = True
@@ -174,6 +179,7 @@ class Library:
                 yield
         finally:
             compiler._is_compiling_flag, compiler._is_exporting_flag = flags
+            parametrize._cache = computed
             # What a refused program has entered it does not leave: a refusal is nothing that it can handle.
             for (depth, pop), before in zip(_STACKS, depths, strict=True):
                 while depth() > before:

@@ -18,6 +18,7 @@ from typing import Any, Final
 
 import torch
 import torch.overrides
+from torch.nn.utils import parametrize
 
 from dynamo_lite import dispatch, places
 from dynamo_lite.fake import is_fake
@@ -88,6 +89,7 @@ class TorchPolicy(TracePolicy):
 
     def __init__(self, tracer: Tracer, transaction: Transaction, origins: Origins) -> None:
         super().__init__(tracer, transaction, origins)
+        transaction.made(parametrize._cache)
         _OPAQUE.update(id(function.__code__) for function in answer_shapes())
         self.tensors = frozenset(tracer.library.tensor_types())
         symbolic = (numbers.TorchSymInt, numbers.TorchSymFloat, numbers.TorchSymBool)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import torch
 from torch import nn
-from torch.nn.utils import prune
+from torch.nn.utils import parametrize, prune
 
 import dynamo_lite as dl
 
@@ -58,3 +58,30 @@ def test_gradients_reach_the_parts_of_the_weight(strict: bool) -> None:
     found = {name: parameter.grad for name, parameter in run.named_parameters()}
     assert expected.keys() == found.keys()
     assert all(found[name].equal(expected[name]) for name in expected)
+
+
+class Cached(nn.Module):
+    """Uses its parametrised weights several times in a block that computes them once."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = nn.utils.parametrizations.weight_norm(nn.Linear(3, 3))
+
+    def forward(self, x: Any) -> Any:
+        with parametrize.cached():
+            return self.layer(self.layer(x)) + self.layer.weight.sum()
+
+
+@both_modes
+def test_weights_computed_once_in_a_block(strict: bool) -> None:
+    """The cache of ``parametrize.cached()`` is the capture's own, also where a block is open around the export."""
+    model, x = Cached(), torch.randn(2, 3)
+    with parametrize.cached():
+        model.layer(x)
+        kept = dict(parametrize._cache)
+        program = dl.export(model, (x,), strict=strict)
+        assert parametrize._cache == kept
+    assert not parametrize._cache and not parametrize._cache_enabled
+    assert torch.equal(program.module()(x), model(x))
+    calls = [str(node.target) for node in program.graph.nodes if node.op == "call_function"]
+    assert sum("weight_norm" in name for name in calls) == 1

@@ -11,7 +11,7 @@ import torch.nn.functional as F
 
 import dynamo_lite as dl
 from dynamo_lite import Dim
-from tests.dynamo_lite.torch_bridge.support import both_modes, module
+from tests.dynamo_lite.torch_bridge.support import assert_equals_eager, both_modes, module
 
 PROGRAMS: Final[dict[str, Callable[[Any], Any]]] = {
     "view": lambda x: x.view(x.shape[0], -1),
@@ -106,3 +106,30 @@ def test_example_of_nothing(name: str, strict: bool) -> None:
 
     assert runs(PROGRAMS[name], torch.zeros(0, 4), strict, Dim.AUTO)
     assert runs(of_a_part, torch.ones(3, 4), strict, Dim.AUTO)
+
+
+@both_modes
+def test_a_size_of_pytorch_is_no_sequence_of_numbers(strict: bool) -> None:
+    """``tensor.new(torch.Size(…))`` makes a tensor of that size, ``tensor.new((…))`` one of those numbers."""
+
+    def forward(self: Any, x: Any) -> Any:
+        sized = x.new(torch.Size([3]) + x.shape).fill_(1), x.new(torch.Size(x.shape[:1])).fill_(2)
+        return *sized, x.new((3, 4)), torch.distributions.Laplace(x, x.abs() + 1).rsample()
+
+    model, args = module(forward), (torch.randn(2, 4),)
+    assert_equals_eager(model, dl.export(model, args, strict=strict), args)
+
+
+@both_modes
+def test_functions_of_pytorch_that_only_refuse_by_data(strict: bool) -> None:
+    """What they would refuse is asserted, in the mode too that hands them on whole."""
+
+    def forward(self: Any, x: Any, variance: Any) -> Any:
+        return F.gaussian_nll_loss(x, x + 1, variance)
+
+    args = torch.randn(2, 4), torch.rand(2, 4)
+    with torch.no_grad():
+        run = dl.export(module(forward), args, strict=strict).module()
+        assert torch.equal(run(*args), forward(None, *args))
+        with pytest.raises(RuntimeError, match="negative entry"):
+            run(args[0], -args[1])
