@@ -23,6 +23,7 @@ from dynamo_lite.library import TensorLibrary, library_of
 from dynamo_lite.lowering import modes
 from dynamo_lite.shapes import leaf_specs
 from dynamo_lite.strict.machine.calls import STANDS_FOR
+from dynamo_lite.strict.policy.code import Code
 from dynamo_lite.strict.policy.live_check import LiveCheck
 from dynamo_lite.trace.again import check_strays
 from dynamo_lite.trace.calls import call_graph, keeping
@@ -107,6 +108,7 @@ class Capture:
     strict: bool
     assigned: frozenset[str] = frozenset()
     live: LiveCheck | None = None
+    code: Callable[[], Code] | None = None
     defaults: dict[str, Any] = field(default_factory=dict)
     preserved: tuple[str, ...] = ()
     asked: frozenset[str] = frozenset()  # what the program looked at of its tensors' metadata
@@ -147,7 +149,7 @@ class Capture:
             for entry in tracer.state.entries
             if entry.kind == "buffer" and run.buffers.get(entry.target, entry.tensor) is not entry.tensor
         )
-        self.live, self.asked = run.live, frozenset(tracer.asked)
+        self.live, self.code, self.asked = run.live, run.code, frozenset(tracer.asked)
         if "mode" in tracer.asked:
             self.mode = modes.grad_enabled()
             where = tracer.asked["mode"]

@@ -189,6 +189,8 @@ class ExportedForward:
             program,
             capture.assigned,
             capture.defaults,
-            Conditions(library, module, capture.live, capture.mode, capture.settings),
+            Conditions(
+                library, module, capture.live, capture.code and capture.code(), capture.mode, capture.settings
+            ),
             capture.asked,
         )

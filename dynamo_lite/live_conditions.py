@@ -10,6 +10,7 @@ from typing import Any
 
 from dynamo_lite.library import TensorLibrary
 from dynamo_lite.live_hooks import Hooks
+from dynamo_lite.strict.policy.code import Code
 from dynamo_lite.strict.policy.live_check import LiveCheck
 from dynamo_lite.trace.settings import Setting
 
@@ -17,19 +18,21 @@ from dynamo_lite.trace.settings import Setting
 class Conditions:
     """The conditions of one capture. ``settings`` of the process are what the program asked for, ``mode`` is the gradient mode if it asked for that."""
 
-    __slots__ = ("_ambient", "_hooks", "_library", "_live", "_mode", "_settings")
+    __slots__ = ("_ambient", "_code", "_hooks", "_library", "_live", "_mode", "_settings")
 
     def __init__(
         self,
         library: TensorLibrary,
         module: Any,
         live: LiveCheck | None,
+        code: Code | None,
         mode: bool | None,
         settings: Sequence[Setting] = (),
     ) -> None:
         self._library = library
         self._live = live
-        self._hooks = Hooks(module, library.hooks_everywhere())
+        self._code = code
+        self._hooks = Hooks(module, library.hooks_everywhere(), forwards=code is None)
         self._ambient = library.ambient()
         self._mode = mode
         self._settings = tuple(settings)
@@ -44,7 +47,8 @@ class Conditions:
             if not setting.holds():
                 return setting.path
         burned = None if self._live is None else self._live.problem(module)
-        return burned or self._hooks.problem(module)
+        problem = burned or self._hooks.problem(module)
+        return problem if problem or self._code is None else self._code.problem()
 
     def bind(self, module: Any) -> Callable[[], bool]:
         """A fast check over the objects that ``module`` consists of now; False means: ask :meth:`problem`."""
@@ -58,6 +62,7 @@ class Conditions:
         )
 
         settings = self._settings
+        code = None if self._code is None else self._code.holds
 
         def holds() -> bool:
             return (
@@ -66,6 +71,7 @@ class Conditions:
                 and (mode is None or grad_enabled() is mode)
                 and hooks()
                 and (burned is None or burned())
+                and (code is None or code())
             )
 
         return holds

@@ -14,12 +14,16 @@ _Hooks = Mapping[Any, Any]
 
 
 class Hooks:
-    """The hooks of a module tree as they were at export; ``everywhere`` are the library's registries for all modules."""
+    """The hooks of a module tree as they were at export; ``everywhere`` are the library's registries for all modules.
 
-    __slots__ = ("_before", "_everywhere")
+    ``forwards``: whether each module's own ``forward`` is looked at as well. Those that a trace saw are among its reads.
+    """
 
-    def __init__(self, module: Any, everywhere: Sequence[_Hooks]) -> None:
+    __slots__ = ("_before", "_everywhere", "_forwards")
+
+    def __init__(self, module: Any, everywhere: Sequence[_Hooks], forwards: bool) -> None:
         self._everywhere = tuple(everywhere)
+        self._forwards = forwards
         self._before = {name: _content(held) for name, held in self._found(module)}
 
     def _found(self, module: Any) -> Iterator[tuple[str, Any]]:
@@ -31,7 +35,8 @@ class Hooks:
             for name in REGISTRIES:
                 if name in state:
                     yield f"{path}.{name}", state[name]
-            yield f"{path}.forward", state.get("forward")
+            if self._forwards:
+                yield f"{path}.forward", state.get("forward")
 
     def problem(self, module: Any) -> str | None:
         """The name of what is not as it was; None if all is."""
@@ -52,7 +57,8 @@ class Hooks:
                     filled.append((held, before))
                 else:
                     empty.append(held)
-        spaces = [(vars(child), vars(child).get("forward")) for _, child in _descendants(module, "self")]
+        children = _descendants(module, "self") if self._forwards else ()
+        spaces = [(vars(child), vars(child).get("forward")) for _, child in children]
 
         def holds() -> bool:
             return (

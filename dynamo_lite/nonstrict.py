@@ -257,7 +257,8 @@ def _run(tracer: Tracer, module: Any, forward: Callable[..., Any], call: Callabl
         effects, strays = _effects(tracer, changed, known, _write_places(modules, seen))
     effects += [*seen.effects.values(), *tracer.given.effects(location_of(forward))]
     assumptions = origins.assumptions()
-    return Run(leaves, spec, buffers, effects, assumptions, LiveCheck(origins, module), strays, written)
+    live = LiveCheck(origins, module, tracer.library.is_tensor)
+    return Run(leaves, spec, buffers, effects, assumptions, live, None, strays, written)
 
 
 def _assume_looks(origins: Origins, named: list[tuple[str, Any]], seen: Watch) -> None:

@@ -6,6 +6,7 @@ import contextvars
 from collections.abc import Callable, Mapping
 from contextlib import closing
 from dataclasses import replace
+from functools import partial
 from types import CellType
 from typing import Any, Final
 
@@ -17,6 +18,7 @@ from dynamo_lite.strict.machine.current import peek
 from dynamo_lite.strict.machine.frame import cell_value
 from dynamo_lite.strict.machine.run import execute
 from dynamo_lite.strict.machine.slots import plain_dict
+from dynamo_lite.strict.policy.code import code_of
 from dynamo_lite.strict.policy.live_check import LiveCheck
 from dynamo_lite.strict.policy.origins import Origins
 from dynamo_lite.strict.policy.reads import user_location
@@ -67,7 +69,7 @@ def _run(
     tracer.invoke = _invoke
     with closing(Transaction(user_location)) as transaction, transaction:
         policy = tracer.library.strict_policy()(tracer, transaction, origins)
-        with dispatch.recording(tracer), fake_context.activate(tracer):
+        with dispatch.recording(tracer), fake_context.activate(tracer), policy.seen.watching():
             args, kwargs = _own(args), _own(dict(kwargs))
             tracer.given.watch(args, kwargs)
             leaves, spec = tree_flatten(traced.run_traced(policy, target, args, dict(kwargs)))
@@ -76,7 +78,9 @@ def _run(
         effects, strays = _effects(tracer, module, transaction, origins, location_of(forward))
         written = _written_containers(transaction) if strays else ()
     assumptions = origins.assumptions()
-    return Run(leaves, spec, buffers, effects, assumptions, LiveCheck(origins, module), strays, written)
+    live = LiveCheck(origins, module, tracer.library.is_tensor)
+    code = partial(code_of, policy.seen, origins)
+    return Run(leaves, spec, buffers, effects, assumptions, live, code, strays, written)
 
 
 def _own(values: Any) -> Any:

@@ -61,6 +61,7 @@ class Transaction:
         self._outer: list[dict[tuple[int, Any], _Entry]] = []
         self._touched: set[int] = set()  # identities of what was written, and perhaps more
         self._made: dict[int, Any] = {}
+        self._marked: set[int] = set()  # identities of functions and classes that were made
         self._notes: list[Effect] = []
         self._known: set[int] = set()
         self._kept: list[Any] = []
@@ -117,6 +118,14 @@ class Transaction:
         """Notes a fresh object of a kind that the collector may not track."""
         if id(type(value)) in _UNTRACKED:
             self._made[id(value)] = value
+
+    def mark(self, code: Any) -> None:
+        """Notes a function or a class that was made."""
+        self._marked.add(id(code))
+
+    def is_known_fresh(self, obj: Any) -> bool:
+        """Whether the object was noted when it was made: of functions, classes and what :meth:`made` notes, all are."""
+        return id(obj) in self._marked or id(obj) in self._made
 
     def touched(self, obj: Any) -> bool:
         """Whether something of the object may have been written; False is certain."""

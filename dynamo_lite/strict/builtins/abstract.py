@@ -31,6 +31,16 @@ def _plain(cls: Any) -> bool:
 
 
 def _instance_needed(frame: Frame, cls: Any, instance: Any, /) -> bool:
+    if frame.policy is not None and issubclass(type(cls), abc.ABCMeta):
+        # what is special is of our classes, whose ``__class__`` is the library's
+        special = id(type(instance)) in frame.policy.special_ids
+        frame.policy.judged(cls, instance.__class__ if special else type(instance))
+    return not _plain(cls)
+
+
+def _subclass_needed(frame: Frame, cls: Any, subclass: Any, /) -> bool:
+    if frame.policy is not None and issubclass(type(cls), abc.ABCMeta) and issubclass(type(subclass), type):
+        frame.policy.judged(cls, subclass)
     return not _plain(cls)
 
 
@@ -75,7 +85,7 @@ def instance_check(frame: Frame, cls: Any, instance: Any, /) -> Routine:
     return (yield from truth(frame, (yield call(check, type(instance)))))
 
 
-@replaces(_abc._abc_subclasscheck, needed=_instance_needed)
+@replaces(_abc._abc_subclasscheck, needed=_subclass_needed)
 def subclass_check(frame: Frame, cls: Any, subclass: Any, /) -> Routine:
     if not inherits(type(subclass), type):
         raise TypeError("issubclass() arg 1 must be a class")

@@ -171,6 +171,8 @@ def type_new(frame: Frame, meta: Any, *args: Any, **kwargs: Any) -> Routine:
     finally:
         if swapped is not None:
             swapped[0].__code__ = swapped[1]
+    if frame.policy is not None:
+        frame.policy.made(cls)
     for key, value, _ in named:
         type.__setattr__(cls, key, value)
     classes_changed()

@@ -186,6 +186,8 @@ def _plan_instance(frame: Frame, kind: type, name: str) -> Plan:
         return _get_chained, attribute
     if slot(frame, described, "__get__") is None:
         return NATIVE_PLAN
+    if frame.policy is not None:
+        frame.policy.described(kind, name, attribute)
     is_data = lookup(described, "__set__") is not MISSING or lookup(described, "__delete__") is not MISSING
     return (_get_data_descriptor if is_data else _get_descriptor), (attribute, getter)
 
@@ -204,6 +206,8 @@ def _get_native_or_hook(frame: Frame, obj: Any, name: str, extra: Any) -> Frame 
     else:
         frame.stack.append(value)
         return None
+    if frame.policy is not None:
+        frame.policy.not_held(obj, name)
     if type(hook) is FunctionType:
         return invoke(frame, hook, (obj, name), None)
     return start(frame, bound_call(frame, hook, obj, (name,)))
@@ -268,6 +272,8 @@ def _get_descriptor(frame: Frame, obj: Any, name: str, extra: Any) -> Frame | No
     if namespace is not None and name in namespace:
         frame.stack.append(namespace[name])
         return None
+    if frame.policy is not None:
+        frame.policy.not_held(obj, name)
     return _get_data_descriptor(frame, obj, name, extra)
 
 
@@ -301,6 +307,8 @@ def _guarded(frame: Frame, plan: Plan, hook: Any, obj: Any, name: str) -> Routin
         return (yield _RunPlan(plan), (obj, name), None)
     except AttributeError:
         pass
+    if frame.policy is not None:
+        frame.policy.not_held(obj, name)
     return (yield from bound_call(frame, hook, obj, (name,)))
 
 
@@ -333,6 +341,8 @@ def _get_class(frame: Frame, cls: Any, name: str, extra: None) -> Frame | None:
                 or lookup(type(above), "__delete__") is not MISSING
             )
             if is_data or lookup(cls, name) is MISSING:
+                if frame.policy is not None:
+                    frame.policy.described(meta, name, above)
                 if getter is _PROPERTY_GET:
                     return _get_property(frame, cls, name, above)
                 return _get_data_descriptor(frame, cls, name, (above, getter))
@@ -344,6 +354,8 @@ def _get_class(frame: Frame, cls: Any, name: str, extra: None) -> Frame | None:
             if type(attribute.__func__) not in _PLAIN_KINDS:
                 return start(frame, chained(frame, attribute.__func__, cls))
         elif getter is not MISSING and slot(frame, described, "__get__") is not None:
+            if frame.policy is not None:
+                frame.policy.described(cls, name, attribute)
             if type(getter) is FunctionType:
                 return invoke(frame, getter, (attribute, None, cls), None)
             return start(frame, bound_call(frame, getter, attribute, (None, cls)))
@@ -390,6 +402,8 @@ def _get_super(frame: Frame, obj: Any, name: str, extra: None) -> Frame | None:
         if attribute is not MISSING and type(attribute) not in _PLAIN_KINDS:
             receiver = _self(obj)
             instance = None if receiver is owner else receiver
+            if frame.policy is not None:
+                frame.policy.described(owner, name, attribute)
             return get_from(frame, attribute, instance, owner, lambda: SUPER_GET(obj, name))
         if frame.policy is not None and _asks(attribute, name):
             return start(frame, _asking(SUPER_GET, obj, name))

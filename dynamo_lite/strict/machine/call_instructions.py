@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from dynamo_lite.strict.machine.binding import bind_by_plan
 from dynamo_lite.strict.machine.build import merge_mapping
-from dynamo_lite.strict.machine.calls import METHOD_NAMES, REPLACEMENTS, describe, enter, invoke
+from dynamo_lite.strict.machine.calls import METHOD_NAMES, REPLACEMENTS, describe, enter, invoke, meet
 from dynamo_lite.strict.machine.code import PLAIN, TRACED
 from dynamo_lite.strict.machine.construction import initialised, plain_init
 from dynamo_lite.strict.machine.frame import NULL, Frame, new_frame
@@ -36,6 +36,8 @@ def _call(frame: Frame, stack: list[Any], fn: Any, args: list[Any]) -> Frame | N
             and not code.opaque
             and (plain or not getattr(fn, CONSTANT_MARK, False))
         ):
+            if not plain and id(fn) not in frame.machine.entered:
+                meet(frame, fn)
             args += code.padding
             made = new_frame(code, args, fn.__globals__, frame)
             made.function = fn
@@ -107,6 +109,8 @@ def _call_kw(frame: Frame, stack: list[Any], count: int, names: tuple[str, ...],
             and not code.opaque
             and (plain or not getattr(fn, CONSTANT_MARK, False))
         ):
+            if not plain and id(fn) not in frame.machine.entered:
+                meet(frame, fn)
             slots = bind_by_plan(code, fn, args, names, values)
             if slots is not None:
                 made = new_frame(code, slots, fn.__globals__, frame)

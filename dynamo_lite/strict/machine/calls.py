@@ -92,8 +92,16 @@ def bind(frame: Frame, attribute: Any, obj: Any, owner: type) -> Routine:
     return attribute
 
 
+def meet(frame: Frame, fn: FunctionType) -> None:
+    """Tells the policy of a function that is called for the first time."""
+    frame.machine.entered.add(id(fn))
+    frame.policy.entered(fn)  # type: ignore[union-attr]
+
+
 def enter(frame: Frame, fn: FunctionType, args: tuple[Any, ...], kwargs: Kwargs) -> Frame | None:
     """Calls a Python function: a new frame, unless its code is opaque."""
+    if frame.policy is not None and id(fn) not in frame.machine.entered:
+        meet(frame, fn)
     code = (PLAIN if frame.policy is None else TRACED).get(id(fn.__code__)) or prepare(
         fn.__code__, frame.policy
     )

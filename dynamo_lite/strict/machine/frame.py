@@ -157,7 +157,7 @@ class GeneratorFrame(Frame):
 class Machine:
     """The state of interpretation in one thread: the running frame, the policy and the recursion limit."""
 
-    __slots__ = ("answers", "base", "frame", "limit", "policy")
+    __slots__ = ("answers", "base", "entered", "frame", "limit", "policy")
 
     def __init__(self, policy: Policy | None = None) -> None:
         self.policy = policy
@@ -165,6 +165,7 @@ class Machine:
         self.answers: dict[
             tuple[int, int], tuple[bool, object, Any, Any]
         ] = {}  # of abstract classes, under a policy
+        self.entered: set[int] = set()  # identities of the functions that the policy was told of
         self.base: Frame = self.exit_frame(None)
         self.frame: Frame = self.base
 

@@ -58,7 +58,13 @@ def make_function(frame: Frame, stack: list[Any], flags: int) -> None:
         fn.__kwdefaults__ = kwdefaults
     if annotations is not None:
         fn.__annotations__ = _annotations(annotations)
+    _made(frame, fn)
     stack.append(fn)
+
+
+def _made(frame: Frame, fn: FunctionType) -> None:
+    if frame.policy is not None:
+        frame.policy.made(fn)
 
 
 def _annotations(value: Any) -> dict[str, Any]:
@@ -76,6 +82,7 @@ def set_function_attribute(frame: Frame, stack: list[Any], flag: int) -> None:
         made.__kwdefaults__ = fn.__kwdefaults__
         made.__annotations__ = fn.__annotations__
         fn = made
+        _made(frame, fn)
     elif flag == 4:
         fn.__annotations__ = _annotations(value)
     elif flag == 2:

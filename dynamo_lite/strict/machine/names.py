@@ -120,6 +120,8 @@ def _global(frame: Frame, name: str) -> Any:
         names = builtins_of(frame)
         value = names.get(name, NULL) if type(names) is dict else _item_or_null(names, name)
         if value is NULL:
+            if frame.policy is not None:
+                frame.policy.missing_global(frame.globals, name)
             raise undefined(name)
     if frame.policy is not None:
         value = frame.policy.load_global(frame.globals, name, value)

@@ -28,6 +28,12 @@ class NullPolicy:
     def operate(self, fn: Callable[..., Any], *operands: Any) -> Any:
         return fn(*operands)
 
+    def entered(self, fn: FunctionType) -> None:
+        pass
+
+    def judged(self, abstract: type, cls: type) -> None:
+        pass
+
     def opaque(self, code: CodeType) -> bool:
         return is_own(code)
 
@@ -37,6 +43,9 @@ class NullPolicy:
     def load_global(self, namespace: dict[str, Any], name: str, value: Any) -> Any:
         return value
 
+    def missing_global(self, namespace: dict[str, Any], name: str) -> None:
+        pass
+
     def load_deref(self, cell: Any, name: str, value: Any) -> Any:
         return value
 
@@ -45,6 +54,12 @@ class NullPolicy:
 
     def hooked(self, hook: FunctionType, obj: Any, name: str) -> Any:
         return MISSING
+
+    def described(self, cls: type, name: str, attribute: Any) -> None:
+        pass
+
+    def not_held(self, obj: Any, name: str) -> None:
+        pass
 
     def missing_attr(self, obj: Any, name: str) -> None:
         pass

@@ -35,7 +35,13 @@ class Policy(Protocol):
         """``fn(*operands)``, an operation of C code that may ask slots of the operands or of what they hold."""
 
     def made(self, value: Any) -> None:
-        """A dict or a class instance was made by an instruction: it is fresh."""
+        """A dict, a function or a class was made by an instruction: it is fresh."""
+
+    def entered(self, fn: FunctionType) -> None:
+        """A Python function is called, of which the policy has not been told in this run. It may be one that has ended since."""
+
+    def judged(self, abstract: type, cls: type) -> None:
+        """An abstract class is asked whether ``cls`` is a subclass of it."""
 
     def opaque(self, code: CodeType) -> bool:
         """Whether functions with this code are called natively. Asked once per code object."""
@@ -46,6 +52,9 @@ class Policy(Protocol):
     def load_global(self, namespace: dict[str, Any], name: str, value: Any) -> Any:
         """A global was read; returns the value to use."""
 
+    def missing_global(self, namespace: dict[str, Any], name: str) -> None:
+        """A global was asked for that is not there, nor among the builtins."""
+
     def load_deref(self, cell: Any, name: str, value: Any) -> Any:
         """A free variable was read."""
 
@@ -54,6 +63,12 @@ class Policy(Protocol):
 
     def hooked(self, hook: FunctionType, obj: Any, name: str) -> Any:
         """What a class's ``__getattr__`` gives, its reads reported, where the policy knows it by heart; else MISSING."""
+
+    def described(self, cls: type, name: str, attribute: Any) -> None:
+        """A descriptor that is interpreted was found on a class (or on one of its bases)."""
+
+    def not_held(self, obj: Any, name: str) -> None:
+        """A class answers for an attribute since the object holds none of this name."""
 
     def missing_attr(self, obj: Any, name: str) -> None:
         """An attribute was asked for that is not there."""

@@ -10,7 +10,7 @@ import _thread
 import gc
 import types
 import weakref
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, Final
 
 from dynamo_lite.strict.machine.code import code_for
@@ -35,7 +35,7 @@ def inherits(cls: type, base: type) -> bool:
 
 
 name_of: Final = type.__dict__["__name__"].__get__
-_flags: Final = type.__dict__["__flags__"].__get__
+type_flags: Final[Callable[[type], int]] = type.__dict__["__flags__"].__get__
 
 
 class TypeSet(frozenset[type]):
@@ -58,7 +58,7 @@ _HEAP, _IMMUTABLE = 1 << 9, 1 << 8
 def type_name(cls: type) -> str:
     """What C's messages call a type: C types with their module; the metaclass is not asked."""
     name: str = name_of(cls)
-    if _flags(cls) & (_HEAP | _IMMUTABLE) == _HEAP:
+    if type_flags(cls) & (_HEAP | _IMMUTABLE) == _HEAP:
         return name
     module = type.__getattribute__(cls, "__module__")
     return name if module == "builtins" else f"{module}.{name}"
@@ -105,6 +105,8 @@ class TypeInfo:
 
 
 INFOS: Final[dict[int, TypeInfo]] = {}
+WATCHERS: Final[list[list[weakref.ref[type]]]] = []
+"""Each is told of the types that are looked at from the time on when it was put here and the cache was emptied."""
 
 
 def info_of(cls: type) -> TypeInfo:
@@ -112,6 +114,8 @@ def info_of(cls: type) -> TypeInfo:
     info = INFOS.get(id(cls))
     if info is None:
         info = INFOS[id(cls)] = TypeInfo(cls)
+        for watcher in WATCHERS:
+            watcher.append(info.guard)
     return info
 
 

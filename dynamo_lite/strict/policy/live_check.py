@@ -9,13 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from keyword import iskeyword
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import Any, Final
 
-from dynamo_lite.strict.machine.slots import inherits
+from dynamo_lite.strict.machine.slots import TypeSet, dict_of, inherits, mro_of
 from dynamo_lite.strict.policy.contents import is_changed
-from dynamo_lite.strict.policy.origins import OURS, Origin, Origins, Read, StepKind
+from dynamo_lite.strict.policy.kinds import assume_kinds
+from dynamo_lite.strict.policy.origins import OURS, Origin, Origins, Read, StepKind, namespace_of
 
+_GENERIC: Final[Any] = object.__getattribute__
+_KNOWN_WAY: Final = TypeSet((dict, list, tuple, FunctionType, ModuleType, type)).ids
 _MISSING: Final = object()
 _TROUBLE: Final = (AttributeError, KeyError, IndexError, ValueError, TypeError)
 
@@ -23,14 +26,16 @@ _TROUBLE: Final = (AttributeError, KeyError, IndexError, ValueError, TypeError)
 class LiveCheck:
     """The reads of one capture, checked on a module of the same kind."""
 
-    def __init__(self, origins: Origins, module: Any) -> None:
+    def __init__(self, origins: Origins, module: Any, is_tensor: Callable[[Any], bool]) -> None:
         self._origins = origins
         self._module = module
+        self._is_tensor = is_tensor
         self._walk: Callable[[Any], str | None] | None = None
 
     def problem(self, module: Any) -> str | None:
         """The path of the first read that gives something else now; None if all hold."""
         if self._walk is None:
+            assume_kinds(self._origins, self._is_tensor)
             self._walk = _Writer(self._origins, self._module).walk()
         return self._walk(module)
 
@@ -59,17 +64,22 @@ class _Writer:
             if name != "module":
                 self.values[name] = origin.value
         else:
-            found_from = self.step(self.owner(origin.parent), origin.kind, origin.step)
+            found_from = self.step(origin.parent, origin.kind, origin.step)
             name = f"o{len(self.names)}"
             self.lines.append(f"{name} = {found_from}")
         self.names[id(origin)] = name
         return name
 
-    def step(self, owner: str, kind: StepKind, step: Any) -> str:
+    def step(self, origin: Origin, kind: StepKind, step: Any) -> str:
+        """The expression that takes a step from an object."""
+        owner = self.owner(origin)
         if kind == "item":
             return f"{owner}[{self.constant(step)}]"
         if kind == "cell":
             return f"{owner}.cell_contents"
+        if _has_own_way(origin.value):
+            self.values["generic"] = _GENERIC
+            return f"generic({owner}, {step!r})"
         if step.isidentifier() and not iskeyword(step):
             return f"{owner}.{step}"
         return f"getattr({owner}, {step!r})"
@@ -94,6 +104,9 @@ class _Writer:
         if read.meaning == "absence":
             self.values["has"] = _has
             return f"has({owner}, {read.step!r})"
+        if read.meaning == "shadow":
+            self.values["namespace_of"] = namespace_of
+            return f"{read.step!r} in (namespace_of({owner}) or ())"
         if read.meaning == "length":
             return f"len({owner}) != {value}"
         if read.meaning == "type":
@@ -115,7 +128,7 @@ class _Writer:
     def walk(self) -> Callable[[Any], str | None]:
         for read in self.origins.reads():
             owner = self.owner(read.origin)
-            test = self.differs(read, owner, self.step(owner, read.kind, read.step))
+            test = self.differs(read, owner, self.step(read.origin, read.kind, read.step))
             if test:
                 self.lines.append(f"if {test}: return {read.path()!r}")
         lines = ["def check(module):", " try:", *[f"  {line}" for line in self.lines or ["pass"]]]
@@ -152,7 +165,7 @@ class _Bound(_Writer):
             name = self.names[id(origin)] = f"k{len(self.names)}"
             parent = origin.parent
             if parent is not None and self.is_made_anew(origin):
-                self.lines.append(f"{name} = {self.step(self.owner(parent), origin.kind, origin.step)}")
+                self.lines.append(f"{name} = {self.step(parent, origin.kind, origin.step)}")
                 return name
             self.values[name] = held
             if parent is not None and not self.is_fixed(origin):
@@ -183,17 +196,24 @@ class _Bound(_Writer):
 
     def read(self, owner: Origin, kind: StepKind, step: Any) -> str:
         """The expression that reads from an owner, by its own dictionary where the value lies there."""
-        name = self.owner(owner)
-        if kind == "attr" and not self.is_made_anew(owner):
-            try:
-                namespace = object.__getattribute__(self.object_of(owner), "__dict__")
-            except AttributeError:
-                namespace = None
-            if type(namespace) is dict and step in namespace:
-                own = f"d{name}"
-                self.values[own] = namespace
+        self.owner(owner)
+        if kind == "attr":
+            own = self.own(owner)
+            if own and step in self.values[own]:
                 return f"{own}[{step!r}]"
-        return self.step(name, kind, step)
+        return self.step(owner, kind, step)
+
+    def own(self, origin: Origin) -> str:
+        """The name of an object's own namespace, which goes on to be its own; empty where it has none."""
+        name = self.owner(origin)
+        own = f"d{name}"
+        if own not in self.values:
+            namespace = None if self.is_made_anew(origin) else namespace_of(self.object_of(origin))
+            if namespace is None:
+                return ""
+            self.values[own] = namespace
+            self.lines.append(f"if {self.step(origin, 'attr', '__dict__')} is not {own}: return False")
+        return own
 
     def has(self, owner: Origin, name: str) -> str:
         """The expression that is true where an owner has an attribute; of a module, whose own way of looking is slow, by its parts."""
@@ -220,7 +240,10 @@ class _Bound(_Writer):
             if read.meaning == "absence":
                 self.lines.append(f"if {self.has(read.origin, read.step)}: return False")
                 continue
-            special = read.meaning in ("length", "type", "contents", "keys", "cache")
+            if read.meaning == "shadow" and (own := self.own(read.origin)):
+                self.lines.append(f"if {read.step!r} in {own}: return False")
+                continue
+            special = read.meaning in ("length", "type", "contents", "keys", "cache", "shadow")
             found = "" if special else self.read(read.origin, read.kind, read.step)
             test = self.differs(read, owner, found)
             if test:
@@ -243,4 +266,17 @@ def _has(owner: Any, name: str) -> bool:
 def _follow(owner: Any, kind: StepKind, step: Any) -> Any:
     if kind == "item":
         return owner[step]
-    return owner.cell_contents if kind == "cell" else getattr(owner, step)
+    if kind == "cell":
+        return owner.cell_contents
+    return _GENERIC(owner, step) if _has_own_way(owner) else getattr(owner, step)
+
+
+def _has_own_way(value: Any) -> bool:
+    """Whether a class looks attributes up by code of its own. What that code reads, it reads the generic way."""
+    if id(type(value)) in _KNOWN_WAY:
+        return False
+    spaces = map(dict_of, mro_of(type(value)))
+    return (
+        type(next(space["__getattribute__"] for space in spaces if "__getattribute__" in space))
+        is FunctionType
+    )

@@ -31,7 +31,7 @@ from fx_ir.provenance import Assumption, AssumptionKind
 from solver.errors import Location
 
 StepKind = Literal["attr", "item", "cell"]
-Meaning = AssumptionKind | Literal["contents", "cache", "alias"]
+Meaning = AssumptionKind | Literal["contents", "cache", "alias", "shadow"]
 OURS: Final = "_exported_programs"
 """The attribute of a module that the decorator adds."""
 LISTING: Final = frozenset({"items", "keys", "values", "copy"})
@@ -99,7 +99,7 @@ class Read:
         return Origin(None, self.origin, self.kind, self.step).path()
 
 
-def _holds(owner: Any, name: str, value: Any) -> bool:
+def holds(owner: Any, name: str, value: Any) -> bool:
     """Whether ``value`` lies in the owner's own namespace. Asks no code of the owner's."""
     if type(owner) is ModuleType or issubclass(type(owner), type):
         return True
@@ -107,6 +107,17 @@ def _holds(owner: Any, name: str, value: Any) -> bool:
         return object.__getattribute__(owner, "__dict__").get(name) is value
     except AttributeError:
         return False
+
+
+def namespace_of(value: Any) -> dict[str, Any] | None:
+    """The own attributes of an object that is neither a class nor a module of Python's; None where there are none."""
+    if type(value) is ModuleType or issubclass(type(value), type):
+        return None
+    try:
+        found = object.__getattribute__(value, "__dict__")
+    except AttributeError:
+        return None
+    return found if type(found) is dict else None
 
 
 def _is_hooks(step: Any) -> bool:
@@ -146,7 +157,7 @@ class Origins:
 
     def __init__(self, locate: Callable[[], Location | None]) -> None:
         self._known: dict[int, Origin] = {}
-        self._reads: dict[tuple[int, StepKind, Any], Read] = {}
+        self._reads: dict[tuple[int, str, Any], Read] = {}
         self.roots: dict[str, Origin] = {}
         self.locate = locate
         self.met: Callable[[type], object] = type  # told the type of each object that gets an origin
@@ -188,6 +199,8 @@ class Origins:
         if id(cls) in _PLAIN:
             self._record(origin, kind, step, value, "value")
             return
+        if kind == "attr":
+            self.shadow(origin, step)
         known = self._known.get(id(value))
         if known is not None:
             self._again(known, origin, kind, step)
@@ -196,11 +209,11 @@ class Origins:
             self.place(value, origin, kind, step)
             return
         if cls is MethodType:
-            if kind != "attr" or _holds(origin.value, step, value):
+            if kind != "attr" or holds(origin.value, step, value):
                 self._bound(self.place(value, origin, kind, step))
             return
         if issubclass(cls, _BY_IDENTITY):
-            if kind == "attr" and not _holds(origin.value, step, value):
+            if kind == "attr" and not holds(origin.value, step, value):
                 return  # found on the class of the owner, where assigning to the owner would be seen
             self._record(origin, kind, step, value, "identity")
             self._held_by(self.place(value, origin, kind, step))
@@ -222,6 +235,7 @@ class Origins:
         elif issubclass(cls, ReferenceType):
             self._referent(made)
         elif issubclass(cls, partial):
+            self._record(made, "attr", "func", value.func, "identity")
             self._held_in(made, "args", value.args)
             self._held_in(made, "keywords", value.keywords)
         elif issubclass(cls, _TOLD_BY_C):
@@ -235,7 +249,7 @@ class Origins:
         cls = type(known.value)
         if cls is ModuleType:
             return
-        if issubclass(cls, _BY_IDENTITY) and kind == "attr" and not _holds(origin.value, step, known.value):
+        if issubclass(cls, _BY_IDENTITY) and kind == "attr" and not holds(origin.value, step, known.value):
             return
         self._record(origin, kind, step, known, "alias")
 
@@ -253,12 +267,31 @@ class Origins:
     def _held_by(self, function: Origin) -> None:
         """The cells that a function closes over, and the object that a C method is bound to, are outside as well."""
         value = function.value
-        if type(value) is FunctionType and value.__closure__:
-            cells = self.place(value.__closure__, function, "attr", "__closure__")
-            for index, cell in enumerate(value.__closure__):
-                self.place(cell, cells, "item", index)
+        if type(value) is FunctionType:
+            if value.__closure__:
+                cells = self.place(value.__closure__, function, "attr", "__closure__")
+                for index, cell in enumerate(value.__closure__):
+                    self.place(cell, cells, "item", index)
+            for name in ("__defaults__", "__kwdefaults__"):
+                self._defaults(function, name, getattr(value, name))
         elif type(value) is BuiltinFunctionType and type(value.__self__) is not ModuleType:
             self._held_in(function, "__self__", value.__self__)
+
+    def function(self, value: FunctionType) -> None:
+        """A function from outside runs: what it closes over and its defaults are outside as well."""
+        defaults = (*(value.__defaults__ or ()), *(value.__kwdefaults__ or {}).values())
+        if value.__closure__ or not all(id(type(each)) in _PLAIN for each in defaults):
+            known = self._known.get(id(value))
+            self._held_by(known or self.root(f"function {value.__module__}.{value.__qualname__}", value))
+
+    def _defaults(self, function: Origin, name: str, held: Any) -> None:
+        """The objects among the defaults of a function. That they stay its defaults is told by the function."""
+        if not held:
+            return
+        items = held.items() if type(held) is dict else enumerate(held)
+        for key, value in items:
+            if id(type(value)) not in _PLAIN:
+                self.read_from(self.place(held, function, "attr", name), "item", key, value)
 
     def _held_in(self, holder: Origin, name: str, value: Any) -> None:
         """What C uses of an object without a read that is seen."""
@@ -266,6 +299,15 @@ class Origins:
             self.read_from(holder, "attr", name, value)
         elif id(value) not in self._known:
             self._told(self.place(value, holder, "attr", name))
+
+    def shadow(self, origin: Origin, name: str) -> None:
+        """What was found for a name is not the object's own: it goes on to have none of its own, which would go first."""
+        key = id(origin.value), "shadow", name
+        if key in self._reads or name == "__dict__":
+            return
+        own = namespace_of(origin.value)
+        if own is not None and name not in own:
+            self._reads[key] = Read(origin, "attr", name, None, "shadow", None)
 
     def assume_class(self, origin: Origin) -> None:
         """The object's class is what it is."""
@@ -353,6 +395,8 @@ class Origins:
         """What was burned in, as data."""
         found: list[Assumption] = []
         for read in self._reads.values():
+            if read.meaning == "shadow":  # of code, which no program lists
+                continue
             expected = read.value
             path = read.path()
             if read.meaning in ("identity", "type"):
@@ -377,6 +421,10 @@ class Origins:
             else:
                 found.append(Assumption(path, expected, read.meaning, read.location))
         return found
+
+    def known(self) -> list[Origin]:
+        """All origins, in the order in which they were found."""
+        return list(self._known.values())
 
     def reads(self) -> list[Read]:
         """The reads, in order."""

@@ -13,11 +13,12 @@ from dynamo_lite.strict import traced
 from dynamo_lite.strict.machine.attributes import OBJECT_GET
 from dynamo_lite.strict.machine.current import peek
 from dynamo_lite.strict.machine.null import NullPolicy
-from dynamo_lite.strict.machine.slots import MISSING, lookup
+from dynamo_lite.strict.machine.slots import MISSING, dict_of, lookup, mro_of, name_of
 from dynamo_lite.strict.policy import tables
 from dynamo_lite.strict.policy.errors import ITERATOR_OUTSIDE
 from dynamo_lite.strict.policy.origins import Origin, Origins, StepKind
 from dynamo_lite.strict.policy.roots import globals_root
+from dynamo_lite.strict.policy.seen import Seen
 from dynamo_lite.strict.transaction import Transaction
 from dynamo_lite.trace.settings import Settings
 from solver.errors import Location
@@ -35,13 +36,26 @@ class Reads(NullPolicy):
         self.transaction = transaction
         self.settings = settings
         self.origins = origins
+        self.seen = Seen(transaction)
         self._passed: set[tuple[int, str]] = set()  # modules whose registries were read up to this one
         self._module_getattr = _look_up_of(module_class)
 
     def load_global(self, namespace: dict[str, Any], name: str, value: Any) -> Any:
         if name in namespace and self.transaction.entry(namespace, "global", name) is None:
             self._read(globals_root(self.origins, namespace), "item", name, value)
+        elif name not in namespace:
+            self.seen.missing(namespace, name, value)
         return value
+
+    def missing_global(self, namespace: dict[str, Any], name: str) -> None:
+        self.seen.missing(namespace, name)
+
+    def entered(self, fn: FunctionType) -> None:
+        if self.seen.entered(fn):
+            self.origins.function(fn)
+
+    def judged(self, abstract: type, cls: type) -> None:
+        self.seen.judged(abstract, cls)
 
     def load_deref(self, cell: Any, name: str, value: Any) -> Any:
         origin = self.origins.of(cell)
@@ -84,7 +98,21 @@ class Reads(NullPolicy):
                 self._read(origin, "attr", "__dict__", own)
             for each in _REGISTRY_NAMES[: _REGISTRY_NAMES.index(holder) + 1]:
                 registry = self.load_item(own, each, own[each])
+        self.not_held(obj, name)
         return self.load_item(registry, name, self.operate(operator.getitem, registry, name))
+
+    def described(self, cls: type, name: str, attribute: Any) -> None:
+        holder = next((base for base in mro_of(cls) if name in dict_of(base)), cls)
+        if (
+            not self.transaction.is_known_fresh(holder)
+            and self.transaction.entry(holder, "attr", name) is None
+        ):
+            self.origins.root(f"class {holder.__module__}.{name_of(holder)}.{name}", attribute)
+
+    def not_held(self, obj: Any, name: str) -> None:
+        origin = self.origins.of(obj)
+        if origin is not None and self.transaction.entry(obj, "attr", name) is None:
+            self.origins.shadow(origin, name)
 
     def missing_attr(self, obj: Any, name: str) -> None:
         origin = self.origins.of(obj)

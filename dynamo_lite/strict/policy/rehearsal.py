@@ -25,6 +25,11 @@ class RehearsalPolicy:
         self.observer = inner.observer
         self.opaque: Callable[[CodeType], bool] = inner.opaque
         self.made: Callable[[Any], None] = inner.made
+        self.entered: Callable[[FunctionType], None] = inner.entered
+        self.described: Callable[[type, str, Any], None] = inner.described
+        self.not_held: Callable[[Any, str], None] = inner.not_held
+        self.judged: Callable[[type, type], None] = inner.judged
+        self.missing_global: Callable[[dict[str, Any], str], None] = inner.missing_global
         self.before_write: Callable[[str, Any, Any], None] = inner.before_write
         self.operate: Callable[..., Any] = inner.operate
         self.answered: Callable[[Any, Any], None] = inner.answered

@@ -25,7 +25,7 @@ from dynamo_lite import places
 from dynamo_lite.fake import is_fake
 from dynamo_lite.lowering.leaf import TensorFunction
 from dynamo_lite.strict import traced
-from dynamo_lite.strict.machine.frame import Frame
+from dynamo_lite.strict.machine.frame import Frame, cell_value
 from dynamo_lite.strict.machine.host import Observer
 from dynamo_lite.strict.machine.operators import NATIVE_BINARY, NATIVE_COMPARE
 from dynamo_lite.strict.machine.policy import CONSTANT_MARK
@@ -54,6 +54,7 @@ _BUFFERS: Final = TypeSet((io.StringIO, io.BytesIO))
 _UNBOUND: Final = (MethodDescriptorType, WrapperDescriptorType)
 _NO_OWNER: Final = TypeSet((type(None), ModuleType))
 _OF_DIGITS: Final = frozenset({str, int, repr, format})
+_MADE_IN_PYTHON: Final = 1 << 9  # a class that is no type of C's
 _CLASSES: Final = {SymInt: int, SymFloat: float, SymBool: bool}
 
 
@@ -109,8 +110,9 @@ class TracePolicy(Surroundings):
         return fn(*operands) if all(map(self._is_usual, operands)) else self.watch.call(fn, operands, {})
 
     def _ours(self, fn: FunctionType, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """A call of Python code of ours, which is as C code is."""
-        if all(map(self._is_usual, args)) and all(map(self._is_usual, kwargs.values())):
+        """A call of Python code of ours, which is as C code is. Functions of the program that it is given, or holds, are watched."""
+        held = map(cell_value, fn.__closure__ or ())
+        if all(map(self._is_usual, (*args, *kwargs.values(), *held))):
             return fn(*args, **kwargs)
         return self.watch.call(fn, args, kwargs)
 
@@ -133,6 +135,10 @@ class TracePolicy(Surroundings):
             return all(map(self._is_usual, value))
         if kind is slice:
             return all(map(self._is_usual, (value.start, value.stop, value.step)))
+        if kind is FunctionType:
+            return places.is_ours(value.__code__) and value.__closure__ is None
+        if kind is type and value.__flags__ & _MADE_IN_PYTHON:
+            return places.is_our_class(value)
         if id(kind) in tables.QUIET or id(kind) in self.special_ids:
             return True
         return self.tracer.library.is_plain(value) or places.is_our_class(kind)
@@ -246,6 +252,8 @@ class TracePolicy(Surroundings):
         if asked is not None:
             self.ambient.after(asked, fn, args, kwargs, result)
         self.transaction.made(result)
+        if fn is FunctionType:
+            self.transaction.mark(result)
         if fn is builtins.__import__:
             place_import(self.origins, result)
         return result
@@ -343,7 +351,10 @@ class TracePolicy(Surroundings):
             self.transaction.write(kind, obj, key)
 
     def made(self, value: Any) -> None:
-        self.transaction.made(value)
+        if type(value) is FunctionType or issubclass(type(value), type):
+            self.transaction.mark(value)
+        else:
+            self.transaction.made(value)
 
 
 def _is_weakref_code(callback: FunctionType) -> bool:
