@@ -21,11 +21,11 @@ _STEPS: Final = 12  # sizes that are tried for each symbol
 _TRIES: Final = 20_000
 
 
-def examples(program: ExportedProgram) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Arguments that the contract admits. Raises ``no-example`` where none are found."""
+def examples(program: ExportedProgram, least: int = 2) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Arguments that the contract admits, of ``least`` and larger sizes if it admits some. Raises ``no-example`` where none are found."""
     contract = program.contract
     check = contract.compiled().checker(program.backend)
-    for sizes in itertools.islice(_assignments(contract), _TRIES):
+    for sizes in itertools.islice(_assignments(contract, least), _TRIES):
         with suppress(GuardError, ArithmeticError, RuntimeError):
             if all(evaluate(condition.expr, sizes) for condition in contract.conditions):
                 leaves = _leaves(contract, sizes)
@@ -35,15 +35,15 @@ def examples(program: ExportedProgram) -> tuple[tuple[Any, ...], dict[str, Any]]
     raise NO_EXAMPLE()
 
 
-def _assignments(contract: InputContract) -> Iterator[dict[str, int]]:
-    """Values of the symbols, sizes of two and more that differ from each other first."""
+def _assignments(contract: InputContract, smallest: int) -> Iterator[dict[str, int]]:
+    """Values of the symbols, sizes of ``smallest`` and more that differ from each other first."""
     ranges = contract.ranges
     choices: list[list[int]] = []
     for place, (low, high) in enumerate(ranges.values()):
         least = 0 if low is None else low
         most = least + _STEPS if high is None else min(high, least + _STEPS)
         values = list(range(least, most + 1))
-        values.sort(key=lambda value, start=place + 2: (value < start, value))  # type: ignore[misc]
+        values.sort(key=lambda value, start=place + smallest: (value < start, value))  # type: ignore[misc]
         choices.append(values)
     for chosen in itertools.product(*choices):
         yield dict(zip(ranges, chosen, strict=True))

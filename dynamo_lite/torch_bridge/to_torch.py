@@ -6,19 +6,24 @@ exported by it, dimensions that our contract leaves open being open there too. N
 
 from __future__ import annotations
 
+import inspect
 import keyword
-from collections.abc import Callable, Iterator
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from typing import Any, Final
 
 import torch
 from torch import nn
-from torch.export import Dim, ShapesCollection
+from torch.export import Dim
+from torch.export.graph_signature import InputKind
+from torch.utils import _pytree as pytree
 
 from dynamo_lite.torch_bridge.backend import Backend
 from dynamo_lite.torch_bridge.errors import BACKWARD_NOT_EXPORTED
 from dynamo_lite.torch_bridge.examples import examples
 from dynamo_lite.trace.gradients import WITHOUT_GRADIENTS
-from fx_ir.contract import TensorLeaf
+from fx_ir.contract import InputLeaf, IntLeaf, TensorLeaf
 from fx_ir.executor import _Writer
 from fx_ir.graph import GraphModule
 from fx_ir.higher_order import HigherOrderOperator
@@ -30,10 +35,12 @@ from fx_ir.program import TORCH_BRIDGE, ExportedProgram
 from fx_ir.purity import branch_modules
 from fx_ir.pytree import tree_flatten
 from fx_ir.runner import make_plan
+from solver.errors import ExportError
 from solver.expr import IntExpr
 
 _THEIRS: Final = {"cond": 1, "map_impl": 2, "while_loop": 2, "scan": 3}
 """Control flow that PyTorch has too, and how many groups of operands its operators take."""
+_LARGE: Final = 7  # a size of which no usual part is 0 or 1
 
 
 def _result(module: GraphModule) -> Any:
@@ -52,6 +59,24 @@ class _TraceableWriter(_Writer):
         (condition,) = test if isinstance(test, tuple) else (test,)
         return isinstance(condition, Node) and isinstance(condition.meta.get("val"), TensorMeta)
 
+    def operands(self, node: Node, given: Sequence[Any]) -> tuple[list[str], list[str]]:
+        """Groups of operands, and lines that give those met again a name of their own: PyTorch names what its bodies take by them."""
+        groups: list[str] = []
+        lines: list[str] = []
+        seen: set[str] = set()
+        for group in given:
+            names: list[str] = []
+            for value in group:
+                name = self.argument(value)
+                if name in seen and isinstance(value, Node) and isinstance(value.meta.get("val"), TensorMeta):
+                    again = f"{node.name}_{len(lines)}_again"
+                    lines.append(f"{again} = {self.bind(torch.ops.aten.alias.default, 'alias')}({name})")
+                    name = again
+                seen.add(name)
+                names.append(name)
+            groups.append(f"({''.join(f'{name}, ' for name in names)})")
+        return groups, lines
+
     def call(self, node: Node) -> Iterator[str]:
         target = node.target
         if isinstance(target, Operator) and target.name == "_assert_scalar":
@@ -66,7 +91,8 @@ class _TraceableWriter(_Writer):
             if target.name == "while_loop" and isinstance(_result(branch_modules(node)[0]), tuple):
                 branches[0] = f"(lambda *given: {branches[0]}(*given)[0])"
             before = [self.argument(value) for value in node.args[: target.graph_args[0]]]
-            groups = [self.argument(tuple(value)) for value in node.args[target.graph_args[-1] + 1 :]]
+            groups, again = self.operands(node, node.args[target.graph_args[-1] + 1 :])
+            yield from again
             groups += ["()"] * (_THEIRS[target.name] - len(groups))
             theirs = self.bind(getattr(torch.ops.higher_order, target.name), target.name)
             yield f"{node.name} = tuple({theirs}({', '.join([*before, *branches, *groups])}))"
@@ -142,23 +168,69 @@ def _with_signature(names: tuple[str, ...], keywords: tuple[str, ...]) -> type[R
 def to_torch(program: ExportedProgram) -> Any:
     """The program as PyTorch's.
 
-    Raises ``no-example`` for one without example inputs if none can be made from its contract, and what PyTorch's exporter raises.
+    PyTorch takes some sizes of the example for fixed (where a part of it has 0 or 1 element); then an example of larger sizes that
+    the contract admits is tried, and what is fixed all the same (what its tracer loops over) is warned of. Raises ``no-example`` for a program
+    without example inputs if none can be made from its contract, and what PyTorch's exporter raises.
     """
-    args, kwargs = program.example_inputs or examples(program)
-    runner = _with_signature(tuple(program.contract.arg_names), tuple(kwargs))(program)
-    shapes = ShapesCollection()
-    leaves, _ = tree_flatten((args, kwargs))
-    for leaf, value in zip(program.contract.leaves, leaves, strict=True):
-        open_dims = (
-            {dim: Dim.AUTO for dim, size in enumerate(leaf.dims) if isinstance(size, IntExpr)}
-            if isinstance(leaf, TensorLeaf)
-            else {}
+    given = program.example_inputs or examples(program)
+    exported, fixed = _exported(program, *given)
+    if fixed:
+        with suppress(ExportError):
+            other, others = _exported(program, *examples(program, _LARGE))
+            if len(others) < len(fixed):
+                exported, fixed = other, others
+    if fixed:
+        warnings.warn(
+            f"PyTorch's exporter fixes {', '.join(fixed)}: its program is narrower than this one",
+            stacklevel=3,
         )
-        if open_dims:
-            shapes[value] = open_dims
-    given = shapes.dynamic_shapes(runner, tuple(args), dict(kwargs)) if len(shapes) else None
+    return exported
+
+
+def _exported(program: ExportedProgram, args: Any, kwargs: Any) -> tuple[Any, list[str]]:
+    """PyTorch's program, and what is fixed in it that our contract leaves open."""
+    runner = _with_signature(tuple(program.contract.arg_names), tuple(kwargs))(program)
+    values, spec = pytree.tree_flatten((tuple(args), dict(kwargs)))
+    opened = [_opened(leaf) for leaf in program.contract.leaves]
+    assert len(values) == len(opened)
+    shapes = None
+    if any(opened):
+        positional, named = pytree.tree_unflatten(opened, spec)
+        names = inspect.signature(runner.forward).parameters
+        shapes = {**dict(zip(names, positional, strict=False)), **named}
     with torch.enable_grad():
-        return torch.export.export(runner, tuple(args), dict(kwargs), dynamic_shapes=given, strict=False)
+        exported = torch.export.export(runner, tuple(args), dict(kwargs), dynamic_shapes=shapes, strict=False)
+    return exported, list(_fixed(program, exported))
+
+
+def _opened(leaf: InputLeaf) -> Any:
+    """What PyTorch's exporter is told of an input."""
+    if isinstance(leaf, TensorLeaf):
+        return {dim: Dim.AUTO for dim, size in enumerate(leaf.dims) if isinstance(size, IntExpr)} or None
+    return Dim.AUTO if isinstance(leaf, IntLeaf) and isinstance(leaf.expr, IntExpr) else None
+
+
+def _fixed(program: ExportedProgram, exported: Any) -> Iterator[str]:
+    """The open sizes and numbers of the contract that PyTorch's program has one value of."""
+    from torch.fx.experimental.symbolic_shapes import (
+        is_concrete_int,
+    )  # brings sympy, which the exporter has loaded
+
+    inputs = zip(
+        exported.graph.find_nodes(op="placeholder"), exported.graph_signature.input_specs, strict=True
+    )
+    given = [node.meta.get("val") for node, spec in inputs if spec.kind is InputKind.USER_INPUT]
+    for leaf, value in zip(program.contract.leaves, given, strict=True):
+        opened = _opened(leaf)
+        sizes = (
+            {f".shape[{dim}]": value.shape[dim] for dim in opened}
+            if isinstance(opened, dict)
+            else {"": value}
+        )
+        if opened is not None:
+            yield from (
+                f"{leaf.path}{name} = {size}" for name, size in sizes.items() if is_concrete_int(size)
+            )
 
 
 TORCH_BRIDGE["to_torch"] = to_torch

@@ -59,16 +59,20 @@ class Definitions:
                 continue
             outputs = result if isinstance(result, (tuple, list)) else (result,)
             for index, meta in enumerate(outputs):
+                if meta is made and name not in self:
+                    self.by_value(name, self._part(node, index, meta))
                 if not isinstance(meta, TensorMeta):
                     continue
                 holder = node if meta is result else None
                 for dim, size in enumerate(meta.shape):
                     if isinstance(size, SymInt) and name not in self:
-                        if holder is None:
-                            holder = self._tracer.level.graph.call_function(
-                                operator.getitem, (node, index), meta=self._tracer.node_meta(meta)
-                            )
+                        holder = self._part(node, index, meta) if holder is None else holder
                         self.by_size(holder, dim, size.expr)
+
+    def _part(self, node: Node, index: int, value: Any) -> Node:
+        """One result of several."""
+        graph = self._tracer.level.graph
+        return graph.call_function(operator.getitem, (node, index), meta=self._tracer.node_meta(value))
 
     def _again(self, node: Node, number: Any) -> None:
         """A number that was found in the same value before (its content, how many of its elements are true) is that one."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -249,3 +250,32 @@ def test_decorated_module_is_live() -> None:
     model.scale = 2.0
     with pytest.raises(dl.GuardError):
         model.double()(x.double())
+
+
+def test_to_torch_keeps_open_what_a_small_example_would_fix() -> None:
+    """Integers are open too."""
+
+    def forward(self: Any, x: Any, n: int, *, k: Any = None) -> Any:
+        return x[1:] * n, torch.zeros(n), torch.vmap(torch.dot)(x, x)
+
+    model, args = module(forward), (torch.randn(2, 3), 4)
+    spec = {"x": {0: dl.Dim("b", min=1)}, "n": dl.Dim.DYNAMIC, "k": None}
+    program = dl.export(model, args, {"k": None}, dynamic_shapes=spec)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)
+        real = program.to_torch()
+    run = real.module()
+    for rows, number in ((3, 2), (5, 7)):
+        x = torch.randn(rows, 3)
+        assert_same(model(x, number), run(x, number, k=None))
+
+
+def test_to_torch_warns_of_what_it_fixes() -> None:
+    """PyTorch's tracer loops over a sequence that is one operator here."""
+    layer = nn.GRU(3, 4, batch_first=True)
+    free = [{0: dl.Dim.DYNAMIC, 1: dl.Dim.DYNAMIC}]
+    program = dl.export(layer, (torch.randn(2, 5, 3),), dynamic_shapes=free)
+    with pytest.warns(UserWarning, match=r"fixes input\.shape\[1\] = 5: its program is narrower"):
+        real = program.to_torch()
+    x = torch.randn(3, 5, 3)
+    torch.testing.assert_close(real.module()(x, None), layer(x))

@@ -13,7 +13,13 @@ import torch.nn.functional as F
 from torch import nn
 
 import dynamo_lite as dl
-from tests.dynamo_lite.torch_bridge.support import assert_equals_eager, both_modes, export_both, module
+from tests.dynamo_lite.torch_bridge.support import (
+    assert_equals_eager,
+    assert_same,
+    both_modes,
+    export_both,
+    module,
+)
 
 CPU16 = {"device_type": "cpu", "dtype": torch.bfloat16}
 
@@ -355,3 +361,28 @@ def test_a_rule_that_looks_at_data_is_refused_by_name(strict: bool) -> None:
     with pytest.raises(dl.DataDependentError) as caught:
         dl.export(model, (torch.ones(3),), strict=strict)
     assert caught.value.id == "branch-on-tensor-data"
+
+
+@torch.library.custom_op("dl_ecosystem::picked", mutates_args=())
+def picked(x: torch.Tensor) -> tuple[torch.Tensor, int]:
+    return torch.nonzero(x)[:, 0].clone(), int((x < 0).sum())
+
+
+@picked.register_fake
+def _(x: torch.Tensor) -> Any:
+    context = torch.library.get_ctx()
+    return x.new_empty(context.new_dynamic_size(), dtype=torch.int64), context.new_dynamic_size()
+
+
+@both_modes
+def test_a_number_among_the_results_of_an_operator(strict: bool) -> None:
+    """A new size may be a result itself, one of several."""
+
+    def forward(self: Any, x: Any) -> Any:
+        where, below = picked(x)
+        return x[where], below + 1, torch.zeros(below)
+
+    program = dl.export(module(forward), (torch.randn(5),), strict=strict)
+    program.validate()
+    for x in (torch.randn(5), torch.ones(5)):
+        assert_same(forward(None, x), program.module()(x))
