@@ -9,11 +9,13 @@ import argparse
 import importlib
 import json
 import sys
+import traceback
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 from dynamo_lite.errors import BAD_TARGET, INPUT_FILE
+from dynamo_lite.places import only_user_frames
 from solver.errors import ExportError, InputError
 
 DONE, REFUSED, UNUSABLE = 0, 1, 2
@@ -33,6 +35,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         return UNUSABLE if isinstance(error, InputError) else REFUSED
     except BrokenPipeError:
         return DONE
+    except Exception as error:
+        if getattr(options, "debug", True):  # ``verify`` has not got it
+            raise
+        only_user_frames(error)
+        traceback.print_exception(error)
+        return REFUSED
 
 
 def _show_error(error: ExportError, as_json: bool) -> None:

@@ -6,7 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from fx_ir.contract import InputContract
-from fx_ir.guard_errors import ARGUMENT_MISSING, ARGUMENT_TWICE, ARGUMENT_UNEXPECTED, STRUCTURE
+from fx_ir.guard_errors import (
+    ARGUMENT_BY_POSITION,
+    ARGUMENT_MISSING,
+    ARGUMENT_TWICE,
+    ARGUMENT_UNEXPECTED,
+    STRUCTURE,
+)
 from fx_ir.pytree import (
     REGISTRY,
     KeyPath,
@@ -111,6 +117,9 @@ class _Writer:
         for index, value in enumerate(args[arity:], start=arity):
             name = self.name_of(index)
             if name not in self.keys:
+                spare = [key for key in self.keys if key not in given]
+                if spare:
+                    raise ARGUMENT_BY_POSITION(number=index + 1, names=", ".join(spare), name=spare[0])
                 raise ARGUMENT_UNEXPECTED(name=f"number {index + 1}", known=self.known())
             if name in given:
                 raise ARGUMENT_TWICE(name=name)

@@ -22,6 +22,13 @@ ARGUMENT_UNEXPECTED: Final = declare(
     hint="leave it out, or export the model again with it",
     about="A call gives an argument that the program does not have.",
 )
+ARGUMENT_BY_POSITION: Final = declare(
+    "argument-by-position",
+    GuardError,
+    "argument number {number} is given by position, and the program takes {names} by name",
+    hint="pass it by name, as {name}",
+    about="A call gives by position what was given by name, or by default, at export.",
+)
 ARGUMENT_TWICE: Final = declare(
     "argument-twice",
     GuardError,

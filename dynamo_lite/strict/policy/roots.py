@@ -97,9 +97,9 @@ def _assume_attributes(origins: Origins, owner: Any, names: set[str], asked: set
     state = object.__getattribute__(owner, "__dict__")
     origin = origins.of(owner)
     if origin is not None and depth < _DEPTH:
-        for name in asked.difference(state):
+        for name in sorted(asked.difference(state)):
             origins.absent(origin, name)
-    for name in names.intersection(state):
+    for name in [name for name in state if name in names]:
         value = state[name]
         if type(value) in PLAIN or isinstance(value, _CONTAINERS):
             origins.read(owner, "attr", name, value)
