@@ -35,7 +35,7 @@ from fx_ir.apart import overlap
 from fx_ir.backend import get_backend
 from fx_ir.contract import Condition, Distinct, InputContract
 from fx_ir.program import ExportedProgram
-from fx_ir.provenance import Assumption
+from fx_ir.provenance import GRADIENT_MODE, Assumption
 from fx_ir.pytree import TreeSpec
 from fx_ir.signature import InputKind, ModuleCallEntry, ModuleCallSignature, OutputKind
 from solver.errors import ExportError, Location
@@ -153,7 +153,10 @@ class Capture:
         if "mode" in tracer.asked:
             self.mode = modes.grad_enabled()
             where = tracer.asked["mode"]
-            run.assumptions.append(Assumption("the gradient mode", self.mode, "value", where))
+            run.assumptions.append(Assumption(GRADIENT_MODE, self.mode, "value", where))
+        if "inference" in tracer.asked:
+            where, tell = tracer.asked["inference"], self.library.inference_enabled
+            tracer.settings.note("the inference mode around the call", tell, tell(), lambda: where)
         self.settings = list(tracer.settings.values())
         run.assumptions += [setting.assumption() for setting in self.settings]
         report = env.prove()

@@ -9,7 +9,7 @@ from typing import Any, Final, Literal, Protocol
 
 from fx_ir.ops.registry import Operator
 
-Asked = Literal["layout", "offset", "grad", "class", "mode", "state", "switch"]
+Asked = Literal["layout", "offset", "grad", "class", "mode", "inference", "state", "switch"]
 Arguments = tuple[Any, ...]
 Keywords = Mapping[str, Any]
 

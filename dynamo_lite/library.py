@@ -65,6 +65,9 @@ class TensorLibrary(Protocol):
     def grad_enabled(self) -> bool:
         """The gradient mode of this thread."""
 
+    def inference_enabled(self) -> bool:
+        """Whether this thread is in inference mode."""
+
     def session(self) -> AbstractContextManager[None]:
         """While a module is captured: the library's global state is taken over, and restored however the capture ends."""
 

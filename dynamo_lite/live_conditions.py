@@ -13,6 +13,7 @@ from dynamo_lite.live_hooks import Hooks
 from dynamo_lite.strict.policy.code import Code
 from dynamo_lite.strict.policy.live_check import LiveCheck
 from dynamo_lite.trace.settings import Setting
+from fx_ir.provenance import GRADIENT_MODE
 
 
 class Conditions:
@@ -42,7 +43,7 @@ class Conditions:
         if self._library.ambient() != self._ambient:
             return "the global state around the call (default dtype, autocast, function modes)"
         if self._mode is not None and self._library.grad_enabled() is not self._mode:
-            return "the gradient mode around the call"
+            return f"{GRADIENT_MODE} around the call"
         for setting in self._settings:
             if not setting.holds():
                 return setting.path

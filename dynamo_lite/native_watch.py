@@ -112,6 +112,8 @@ class Watch:
             return
         if fn.__name__ in _MODE_READERS:
             self._tracer.looked("mode")
+            if fn.__name__ == "is_inference_mode_enabled":
+                self._tracer.looked("inference")
         why = _reason(fn)
         if why is not None:
             self.note(impure.kind_of(why), impure.name_of(fn), "noted")

@@ -26,7 +26,7 @@ def _check(cond: Any, message: Any = None) -> None:
         raise RuntimeError(text or "Expected cond to be True, but got False")
 
 
-check = leaf("dl.check", lambda args, kwargs: _check(*args, **kwargs), _check.__doc__)
+check = leaf("dl.check", lambda args, kwargs: _check(*args, **kwargs), _check.__doc__, _check)
 
 
 class WayOut:

@@ -34,6 +34,9 @@ class Backend(Protocol):
     def check_around(self) -> None:
         """Raises GuardError where a mode around a call would make kernels compute something else."""
 
+    def grad_enabled(self) -> bool:
+        """The gradient mode around a call."""
+
     def is_tensor(self, obj: object) -> bool:
         """True for the library's tensors."""
 

@@ -141,6 +141,13 @@ ALIAS: Final = declare(
     hint="the program decided on the identity of its inputs; pass them as at export, or export the model again",
     about="Two inputs are (or are not) one object, and the program looked.",
 )
+MODE: Final = declare(
+    "gradient-mode-around",
+    GuardError,
+    "the program asked for the gradient mode, which was {expected} at export, and runs where it is {given}",
+    hint="run it in that mode, or export the model again in the other",
+    about="The model decided on the gradient mode, so that its program stands for the one mode alone.",
+)
 STATE_SHARED: Final = declare(
     "state-shared",
     GuardError,

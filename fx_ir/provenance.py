@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from solver.errors import Location
 
@@ -22,6 +22,8 @@ EffectKind = Literal[
     "clock",
     "other",
 ]
+GRADIENT_MODE: Final = "the gradient mode"
+"""The path of the assumption that a program makes which asked for that mode."""
 Became = Literal[
     "burned in", "buffer update", "input update", "dropped", "refused", "noted", "rolled back", "called"
 ]

@@ -13,11 +13,12 @@ from fx_ir.errors import STATE_MISMATCH, STATE_UNKNOWN, TRAINING_FIXED
 from fx_ir.executor import compile_graph
 from fx_ir.functionalize import viewed
 from fx_ir.graph import Graph, GraphModule
-from fx_ir.guard_errors import STATE_SHARED
+from fx_ir.guard_errors import MODE, STATE_SHARED
 from fx_ir.higher_order import HigherOrderOperator
 from fx_ir.meta import TensorMeta
 from fx_ir.node import Node
 from fx_ir.ops.registry import Operator
+from fx_ir.provenance import GRADIENT_MODE
 from fx_ir.pytree import LEAF_SPEC, TreeSpec, tree_unflatten
 from fx_ir.signature import InputKind, OutputKind
 
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from fx_ir.program import ExportedProgram
 
 _INTERNAL: Final = frozenset(
-    {"program", "graph_module", "_backend", "_plan", "_state", "_check", "_flatten", "_run"}
+    {"program", "graph_module", "_backend", "_plan", "_state", "_check", "_flatten", "_run", "_mode"}
 )
 
 
@@ -110,6 +111,7 @@ class ProgramModule:
         self.graph_module: GraphModule = program.graph_module
         self._backend = program.backend if backend is None else get_backend(backend)
         self._plan = make_plan(program)
+        self._mode = _mode_asked(program, self._backend)
         self._state = _converted_state(program, self._backend)
         compiled = program.contract.compiled()
         self._flatten = compiled.flatten
@@ -119,6 +121,8 @@ class ProgramModule:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Runs the program. Raises GuardError for inputs outside the contract, and for a mode around that changes kernels."""
         self._backend.check_around()
+        if self._mode is not None and self._backend.grad_enabled() is not self._mode:
+            raise MODE(expected=_ON[self._mode], given=_ON[not self._mode])
         leaves = self._flatten(args, kwargs)
         self._check(leaves)
         return self._call_checked(leaves)
@@ -229,6 +233,17 @@ class ProgramModule:
         raise TRAINING_FIXED()
 
     eval = train
+
+
+def _mode_asked(program: ExportedProgram, backend: Backend) -> bool | None:
+    """The gradient mode that the program asked for, which another library has none of; None where it did not ask."""
+    if backend is not program.backend:
+        return None
+    found = [each.expected for each in program.assumptions if each.path == GRADIENT_MODE]
+    return found[0] if found else None
+
+
+_ON: Final = {True: "on", False: "off"}
 
 
 class StateView:

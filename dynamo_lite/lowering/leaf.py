@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping
 from types import MethodType
 from typing import Any, Final
@@ -13,17 +14,30 @@ Lower = Callable[[tuple[Any, ...], Mapping[str, Any]], Any]
 class TensorFunction:  # no docstring: instances carry their own ``__doc__`` in a slot
     # One object per public function or method, so that front ends may resolve a call by identity. ``lower`` does the
     # work on eager tensors, on fakes and on real tensors under a trace alike.
-    __slots__ = ("__doc__", "__name__", "__qualname__", "lower")
+    # ``like`` is the function of Python whose parameters it takes, where there is one.
+    __slots__ = ("__doc__", "__name__", "__qualname__", "like", "lower")
 
-    def __init__(self, qualname: str, lower: Lower, doc: str | None = None) -> None:
+    def __init__(
+        self, qualname: str, lower: Lower, doc: str | None = None, like: Callable[..., Any] | None = None
+    ) -> None:
         self.__qualname__ = qualname
         self.__name__ = qualname.rpartition(".")[2]
         self.__doc__ = doc
         self.lower = lower
+        self.like = like
 
     @property
     def name(self) -> str:
         return self.__qualname__
+
+    @property
+    def __text_signature__(self) -> str | None:
+        """What ``inspect.signature`` reads, as it does of C functions; None where the parameters are the operator's."""
+        if self.like is None:
+            return None
+        found = inspect.signature(self.like)
+        plain = [each.replace(annotation=each.empty) for each in found.parameters.values()]
+        return str(found.replace(parameters=plain, return_annotation=found.empty))
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         return self.lower(args, kwargs)
@@ -47,14 +61,16 @@ class TensorFunction:  # no docstring: instances carry their own ``__doc__`` in 
 REGISTRY: Final[dict[str, TensorFunction]] = {}
 
 
-def leaf(qualname: str, lower: Lower, doc: str | None = None) -> TensorFunction:
+def leaf(
+    qualname: str, lower: Lower, doc: str | None = None, like: Callable[..., Any] | None = None
+) -> TensorFunction:
     """Makes the tensor function ``qualname`` (``torch.add``, ``Tensor.view`` …) and enters it by that name.
 
     Raises ``ValueError`` when the name is taken.
     """
     if qualname in REGISTRY:
         raise ValueError(f"tensor function {qualname!r} is defined twice")
-    made = TensorFunction(qualname, lower, doc)
+    made = TensorFunction(qualname, lower, doc, like)
     REGISTRY[qualname] = made
     return made
 

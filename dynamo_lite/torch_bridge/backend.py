@@ -119,6 +119,9 @@ class Backend:
         if _autocast_on():
             raise AUTOCAST_AROUND()
 
+    def grad_enabled(self) -> bool:
+        return torch.is_grad_enabled()
+
     def is_tensor(self, obj: object) -> bool:
         return isinstance(obj, torch.Tensor) and not is_fake(obj) and is_ordinary(obj)
 

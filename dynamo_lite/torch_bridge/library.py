@@ -149,6 +149,9 @@ class Library:
     def grad_enabled(self) -> bool:
         return torch.is_grad_enabled()
 
+    def inference_enabled(self) -> bool:
+        return torch.is_inference_mode_enabled()
+
     @contextmanager
     def session(self) -> Iterator[None]:
         """What PyTorch's global state says becomes ours, and is as before afterwards, however the block ends.

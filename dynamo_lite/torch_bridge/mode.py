@@ -28,6 +28,7 @@ from dynamo_lite.torch_bridge.errors import C_FUNCTION_REFUSED
 from dynamo_lite.torch_bridge.fake import TorchFake
 from dynamo_lite.torch_bridge.leaves import BY_ATTRIBUTE, LEAVES
 from dynamo_lite.torch_bridge.shell import Shell, answer, call, shell_of, unwatched, unwrap, wrap
+from dynamo_lite.trace.errors import NOT_PYTHON
 from fx_ir.pytree import tree_map
 
 if TYPE_CHECKING:
@@ -180,12 +181,13 @@ def _patched() -> Iterator[None]:
         (torch.overrides, asks.__name__, _while_tracing(_NO_OVERRIDES["has_torch_function"], asks)),
     ]
     before = [(owner, name, getattr(owner, name)) for owner, name, _ in (*PATCHED, *classes)]
-    apply = Function.__dict__["apply"]
+    apply, script = Function.__dict__["apply"], _ScriptMethod.__dict__["__call__"]
     answered = ANSWERS[id(apply.__func__)]
     inference = torch._C._InferenceMode
     try:
         Function.apply = classmethod(_from_native(answered, apply.__func__))
         torch._C._InferenceMode = _while_tracing(_Inference, inference)
+        _ScriptMethod.__call__ = _while_tracing(_refuse_script, script.__func__)
         for owner, name, answer in PATCHED:
             setattr(owner, name, _from_native(answer, getattr(owner, name)))
         for owner, name, cls in classes:
@@ -193,9 +195,18 @@ def _patched() -> Iterator[None]:
         yield
     finally:
         Function.apply = apply
+        _ScriptMethod.__call__ = script
         torch._C._InferenceMode = inference
         for owner, name, original in before:
             setattr(owner, name, original)
+
+
+_ScriptMethod: Final[Any] = torch._C.ScriptMethod
+
+
+def _refuse_script(method: Any, *args: Any, **kwargs: Any) -> Any:
+    """A method of a scripted module that the program has found by itself."""
+    raise NOT_PYTHON(what=f"the scripted {method.name}", location=where())
 
 
 def _while_tracing(ours: Callable[..., Any], original: Callable[..., Any]) -> Callable[..., Any]:

@@ -37,6 +37,7 @@ from dynamo_lite.torch_bridge.errors import C_FUNCTION_REFUSED
 from dynamo_lite.torch_bridge.flags import FLAGS
 from dynamo_lite.torch_bridge.flow import refuse_seeding
 from dynamo_lite.torch_bridge.leaves import _KEPT, BY_ATTRIBUTE, LEAVES
+from dynamo_lite.trace.errors import NOT_PYTHON
 from dynamo_lite.trace.tracer import Tracer
 from solver.sym import SymNumber
 
@@ -66,6 +67,10 @@ _STATIC: Final = frozenset(
     if type(found) is staticmethod
 )
 _MODE_READERS: Final = (torch.is_grad_enabled, torch.is_inference_mode_enabled)
+_SCRIPTED: Final = frozenset({torch._C.ScriptMethod, torch._C.ScriptFunction})
+_TELLS: Final = ("get_", "_get_", "is_", "_is_", "are_", "_are_", "has_", "_has_")
+"""How the names of C functions begin that tell a state of the process, if they are given and give plain values."""
+_OF_TRACING: Final = (torch._C._get_tracing_state, torch._C._is_tracing)  # then the original runs
 _RESEEDS: Final = frozenset({"manual_seed", "seed", "set_state"})
 _VALUES: Final = frozenset({int, float, bool, complex, str, bytes, range, slice})
 # Attributes of a real tensor that compute: a view of a parameter is an operator of the program.
@@ -111,6 +116,8 @@ class TorchPolicy(TracePolicy):
         if answer is not None:
             if fn in _MODE_READERS and not places.is_library_file(_file_of(frame)):
                 self.tracer.looked("mode")
+                if fn is torch.is_inference_mode_enabled:
+                    self.tracer.looked("inference")
             return answer(*args, **kwargs)
         if identity in _NO_OVERRIDES:
             return False
@@ -129,8 +136,14 @@ class TorchPolicy(TracePolicy):
             if type(owner) is torch.Generator and fn.__name__ in _RESEEDS:
                 refuse_seeding(f"torch.Generator.{fn.__name__}")
             module = "torch._C" if identity in _STATIC else _module_of(fn)
+            if args and type(args[0]) in _SCRIPTED:
+                raise NOT_PYTHON(what=f"the scripted {args[0].name}", location=user_location())
             if module.startswith("torch"):
                 self._refuse_tensors(fn, module, args, kwargs)
+                if fn.__name__.startswith(_TELLS) and fn not in _OF_TRACING:
+                    result = super().call_native(fn, args, kwargs, frame)
+                    self.ambient.told(fn, args, kwargs, result)
+                    return result
             elif (
                 (owner is None or type(owner) is ModuleType)
                 and fn not in _BY_IDENTITY

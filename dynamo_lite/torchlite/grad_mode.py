@@ -18,20 +18,21 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 def is_grad_enabled() -> bool:
     """Whether results of floating-point operators inherit ``requires_grad``."""
-    _asked()
+    _asked("mode")
     return modes.grad_enabled()
 
 
 def is_inference_mode_enabled() -> bool:
     """Whether this thread is inside :class:`inference_mode`."""
-    _asked()
+    _asked("mode", "inference")
     return modes.inference_enabled()
 
 
-def _asked() -> None:
+def _asked(*modes_asked: dispatch.Asked) -> None:
     recorder = dispatch.recorder()
     if recorder is not None:
-        recorder.looked("mode")
+        for mode in modes_asked:
+            recorder.looked(mode)
 
 
 class _Mode:

@@ -96,6 +96,9 @@ class Library:
     def grad_enabled(self) -> bool:
         return modes.grad_enabled()
 
+    def inference_enabled(self) -> bool:
+        return modes.inference_enabled()
+
     def session(self) -> AbstractContextManager[None]:
         return nullcontext()
 
@@ -141,6 +144,9 @@ class Backend:
 
     def check_around(self) -> None:
         """No mode changes what NumPy computes."""
+
+    def grad_enabled(self) -> bool:
+        return modes.grad_enabled()
 
     def is_tensor(self, obj: object) -> bool:
         return isinstance(obj, Tensor) and not is_fake(obj)

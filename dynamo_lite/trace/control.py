@@ -203,7 +203,7 @@ def public(name: str, function: Function) -> TensorFunction:
         given, named = tree_map(library.bare, (tuple(args), dict(kwargs)))
         return library.dressed(function(*given, **named))
 
-    return leaf(f"torch.{name}", lower, function.__doc__)
+    return leaf(f"torch.{name}", lower, function.__doc__, function)
 
 
 cond = public("cond", _cond)

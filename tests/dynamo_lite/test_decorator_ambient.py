@@ -57,6 +57,10 @@ class Holder:
         self.default: Any = collections.defaultdict(lambda: 8, a=3)
         self.queue = collections.deque([types.SimpleNamespace(n=3)])
         self.ordered = collections.OrderedDict(a=types.SimpleNamespace(n=3))
+        self.nested = collections.OrderedDict(a={"n": 3}, b=[3], c={3})
+        self.members = {threading.Event()}
+        for each in self.members:
+            each.n = 3  # type: ignore[attr-defined]
         self.context = contextvars.copy_context()
         self.day = datetime.date(2000, 1, 1)
         self.spaces = [types.SimpleNamespace(n=3)]
@@ -232,6 +236,24 @@ ROWS: Final[dict[str, tuple[Read, Change]]] = {
         lambda held: next(iter(held.ordered.values())).n,
         lambda held: setattr(held.ordered["a"], "n", 5),
     ),
+    "members": (
+        lambda held: sum([each.n for each in held.members]),
+        lambda held: [vars(each).update(n=5) for each in held.members],
+    ),
+    "nested_dict": (
+        lambda held: sum(next(iter(held.nested.values())).values()),
+        lambda held: held.nested["a"].update(n=5),
+    ),
+    "nested_dict_loop": (
+        lambda held: sum([len(each) for each in held.nested.values()]),
+        lambda held: held.nested["a"].update(m=5),
+    ),
+    "nested_list": (
+        lambda held: sum([*held.nested.values()][1]),
+        lambda held: held.nested["b"].append(5),
+    ),
+    "nested_set": (lambda held: len(held.nested["c"]), lambda held: held.nested["c"].add(5)),
+    "nested_text": (lambda held: len(repr(held.nested)), lambda held: held.nested["a"].update(m=5)),
     "day": (lambda held: len(held.day.strftime("%B")), lambda held: setattr(held, "day", datetime.date(2000, 9, 1))),
     "text_of_spaces": (lambda held: len(f"{held.spaces!r}"), lambda held: setattr(held.spaces[0], "n", 12345)),
     "text_of_errors": (lambda held: len(repr(held.errors)), lambda held: setattr(held.errors[0], "args", (12345,))),
@@ -300,6 +322,29 @@ def outcome(model: Any, x: Any) -> Any:
         return type(model).forward.function(model, x).tolist()
     except (OSError, ValueError, ArithmeticError) as error:
         return type(error)
+
+
+@pytest.mark.parametrize("strict", [True, False])
+def test_inference_mode_is_a_condition(strict: bool) -> None:
+    model = model_with(lambda held: 1.0 + torch.is_inference_mode_enabled(), None, strict)
+    x = torch.ones(2)
+    with torch.no_grad():
+        assert model(x).tolist() == [1.0, 1.0]
+        with torch.inference_mode(), pytest.raises(dl.GuardError):
+            model(x)
+        assert model(x).tolist() == [1.0, 1.0]
+
+
+@pytest.mark.parametrize("strict", [True, False])
+def test_a_program_runs_in_the_gradient_mode_that_it_asked_for(strict: bool) -> None:
+    class Model(nn.Module):
+        def forward(self, x: Any) -> Any:
+            return x * 2 if torch.is_grad_enabled() else x * 3
+
+    program = dl.export(Model(), (torch.ones(2),), strict=strict)
+    assert program.module()(torch.ones(2)).tolist() == [2.0, 2.0]
+    with torch.no_grad(), pytest.raises(dl.GuardError, match="gradient-mode-around"):
+        program.module()(torch.ones(2))
 
 
 @pytest.mark.parametrize("name", ROWS)

@@ -25,6 +25,9 @@ class NdarrayBackend:
     def check_around(self) -> None:
         """No mode changes what NumPy computes."""
 
+    def grad_enabled(self) -> bool:
+        return True
+
     def is_tensor(self, obj: object) -> bool:
         return isinstance(obj, np.ndarray)
 

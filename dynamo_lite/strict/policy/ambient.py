@@ -153,9 +153,14 @@ class Ambient:
             raise CALL_REFUSED(
                 name=fn.__qualname__, reason=why[0], hint_text=why[1], location=traced.location()
             )
-        before = "" if inherits(type(owner), type(os)) else f"{owner!r}."
+        before = f"{fn.__module__ or repr(owner)}."
         shown = f"{before}{fn.__name__}({', '.join(map(repr, given))})"
         self._settings.note(shown, partial(fn, *args, **kwargs), result, self._locate)
+
+    def told(self, fn: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], result: Any) -> None:
+        """A C function that may tell something of the process: asked again if it was given and gave plain values."""
+        if is_frozen(result) and all(map(is_frozen, (*args, *kwargs.values()))):
+            self.after(AGAIN, fn, args, kwargs, result)
 
     def digits(self, value: Any) -> None:
         """A number of many digits becomes text, or the other way about: there is a limit to that."""

@@ -6,97 +6,40 @@ they are loaded from an object that has one. A plain value read from such an obj
 
 from __future__ import annotations
 
-from array import array
-from collections import deque
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import partial
 from types import (
     BuiltinFunctionType,
     FunctionType,
-    MappingProxyType,
     MemberDescriptorType,
     MethodType,
     MethodWrapperType,
     ModuleType,
     SimpleNamespace,
 )
-from typing import Any, Final, Literal
+from typing import Any, Final
 from weakref import ReferenceType
 
 from dynamo_lite.strict.machine.slots import MISSING, TypeSet, lookup
 from dynamo_lite.strict.policy.caches import Held
 from dynamo_lite.strict.policy.contents import PLAIN, contents, holds_objects, is_container, places
-from fx_ir.provenance import Assumption, AssumptionKind
+from dynamo_lite.strict.policy.origin import REGISTRIES, ByIdentity, Meaning, as_data
+from dynamo_lite.strict.policy.origin import Origin as Origin
+from dynamo_lite.strict.policy.origin import Read as Read
+from dynamo_lite.strict.policy.origin import StepKind as StepKind
+from fx_ir.provenance import Assumption
 from solver.errors import Location
 
-StepKind = Literal["attr", "item", "cell"]
-Meaning = AssumptionKind | Literal["contents", "cache", "alias", "shadow"]
 OURS: Final = "_exported_programs"
 """The attribute of a module that the decorator adds."""
 LISTING: Final = frozenset({"items", "keys", "values", "copy"})
 """Methods of a registry that tell all of its keys."""
-_REGISTRIES: Final = ("_modules", "_parameters", "_buffers", "__dict__")
 _READ_WHOLE: Final = TypeSet((tuple, list, set, frozenset, dict)).ids
 _PLAIN: Final = PLAIN.ids
 _BY_IDENTITY: Final = (FunctionType, BuiltinFunctionType, type)
 _TOLD_BY_C: Final = (SimpleNamespace, BaseException)  # methods of C's read the state of these
 _SELF: Final = (super.__dict__["__self__"].__get__, MethodWrapperType.__dict__["__self__"].__get__)
-_WITH_LENGTH: Final = (dict, list, tuple, set, frozenset, deque, bytearray, array, MappingProxyType)
 LIMIT: Final = 1000  # items of a container whose origins are kept
-
-
-@dataclass(slots=True)
-class Origin:
-    """How an object is reached: ``step`` from ``parent``, or a root (parent None, ``step`` its name)."""
-
-    value: Any  # kept alive, so that its id stays its own
-    parent: Origin | None
-    kind: StepKind
-    step: Any
-    _path: str | None = None
-
-    def path(self) -> str:
-        """Readable text: ``self.layers.0.scale``."""
-        if self._path is None:
-            self._path = self._text()
-        return self._path
-
-    def _text(self) -> str:
-        parent = self.parent
-        if parent is None:
-            return str(self.step)
-        before = parent.path()
-        if self.kind == "cell":
-            return before
-        if self.kind == "attr":
-            return before if self.step in _REGISTRIES else f"{before}{_dot(before)}{self.step}"
-        if parent.parent is None and before.endswith(":"):
-            return f"{before}{self.step}"
-        if parent.step in _REGISTRIES:
-            return f"{before}.{self.step}"
-        return f"{before}[{self.step!r}]"
-
-
-def _dot(before: str) -> str:
-    return "" if before.endswith(":") else "."
-
-
-@dataclass(slots=True)
-class Read:
-    """A value burned in."""
-
-    origin: Origin  # of the owner
-    kind: StepKind
-    step: Any
-    value: Any
-    meaning: Meaning
-    location: Location | None
-
-    def path(self) -> str:
-        if self.meaning in ("contents", "keys", "length", "cache"):
-            return self.origin.path()
-        return Origin(None, self.origin, self.kind, self.step).path()
 
 
 def holds(owner: Any, name: str, value: Any) -> bool:
@@ -135,25 +78,10 @@ def _is_step(known: Any, step: Any) -> bool:
     return known is step or (type(known) is type(step) and id(type(step)) in _PLAIN and known == step)
 
 
-class _ByIdentity:
-    """Stands for an object as a key."""
-
-    __slots__ = ("held",)
-
-    def __init__(self, held: Any) -> None:
-        self.held = held
-
-    def __hash__(self) -> int:
-        return id(self.held)
-
-    def __eq__(self, other: object) -> bool:
-        return type(other) is _ByIdentity and other.held is self.held
-
-
 class Origins:
     """The origins and the reads of one capture."""
 
-    __slots__ = ("_known", "_reads", "locate", "met", "roots", "tellers")
+    __slots__ = ("_known", "_reads", "locate", "met", "roots", "tellers", "waiting")
 
     def __init__(self, locate: Callable[[], Location | None]) -> None:
         self._known: dict[int, Origin] = {}
@@ -161,6 +89,7 @@ class Origins:
         self.roots: dict[str, Origin] = {}
         self.locate = locate
         self.met: Callable[[type], object] = type  # told the type of each object that gets an origin
+        self.waiting: dict[int, Origin] = {}  # dicts in containers that were not read themselves
         self.tellers: dict[int, Any] = {}  # outside objects whose state C tells: in texts, comparisons
 
     def root(self, name: str, value: Any) -> Origin:
@@ -222,7 +151,7 @@ class Origins:
         self._told(made)
         if id(cls) in _READ_WHOLE:
             self._container(made, kind, step, value, origin)
-        elif step not in _REGISTRIES and not _is_hooks(step) and is_container(value):
+        elif step not in REGISTRIES and not _is_hooks(step) and is_container(value):
             self.assume_contents(made)
 
     def _told(self, made: Origin) -> None:
@@ -243,7 +172,7 @@ class Origins:
 
     def _again(self, known: Origin, origin: Origin, kind: StepKind, step: Any) -> None:
         """A known object was read. By another path than its own: both go on to lead to one object."""
-        registry = type(step) is str and step in _REGISTRIES
+        registry = type(step) is str and step in REGISTRIES
         if registry or (_owner(known.parent) is _owner(origin) and _is_step(known.step, step)):
             return
         cls = type(known.value)
@@ -316,7 +245,7 @@ class Origins:
     def listed(self, registry: Any) -> None:
         """All of a registry was read: it goes on to have the keys that it has."""
         origin = self._known.get(id(registry))
-        if origin is not None and origin.step in _REGISTRIES:
+        if origin is not None and origin.step in REGISTRIES:
             self.assume_keys(origin)
 
     def assume_keys(self, origin: Origin) -> None:
@@ -324,7 +253,7 @@ class Origins:
         self._record(origin, "attr", "keys", tuple(filter(OURS.__ne__, origin.value)), "keys")
 
     def _container(self, made: Origin, kind: StepKind, step: Any, value: Any, origin: Origin) -> None:
-        if made.step in _REGISTRIES and (made.step != "__dict__" or "_modules" in value):
+        if made.step in REGISTRIES and (made.step != "__dict__" or "_modules" in value):
             return
         if len(value) > LIMIT:
             self.assume_contents(made)
@@ -354,21 +283,36 @@ class Origins:
         if len(held) > LIMIT or not holds_objects(container.value):
             return
         for key, item in places(container.value) or ():
-            if type(key) in PLAIN:
-                self.read_from(container, "item", key, item)
+            if type(key) in PLAIN and not self._is_told(item):
+                self._held_in_container(self.place(item, container, "item", key))
         for index, item in enumerate(held):
-            self._held_whole(container, index, item)
+            if not self._is_told(item):
+                # without a subscript: since the container goes on to hold this very object, it is a root
+                self._held_in_container(self.root(f"item {index} of {container.path()}", item))
 
-    def _held_whole(self, container: Origin, index: int, item: Any) -> None:
-        """An item without a subscript: since the container goes on to hold this very object, it is a root."""
+    def _is_told(self, item: Any) -> bool:
+        """Whether the contents of a container say all of an item, or it is known already."""
         cls = type(item)
-        if id(cls) in _PLAIN or id(item) in self._known or issubclass(cls, (*_BY_IDENTITY, ModuleType)):
-            return
-        made = self.root(f"item {index} of {container.path()}", item)
+        return id(cls) in _PLAIN or id(item) in self._known or issubclass(cls, (*_BY_IDENTITY, ModuleType))
+
+    def _held_in_container(self, made: Origin) -> None:
+        """What a container holds is outside too. Dicts in it wait until somebody reads them."""
+        cls = type(made.value)
         self._told(made)
-        if id(cls) in _READ_WHOLE:
-            self._container(made, "attr", "__contents__", item, made)
-        elif is_container(item):
+        if cls is tuple or cls is list:
+            self._container(made, made.kind, made.step, made.value, made)
+        elif is_container(made.value):
+            if issubclass(cls, dict):
+                self.waiting[id(made.value)] = made
+            else:
+                self.assume_contents(made)
+
+    def read_whole(self, value: Any) -> None:
+        """A dict that waited is read by C."""
+        made = self.waiting.pop(id(value))
+        if type(made.value) is dict:
+            self._container(made, made.kind, made.step, made.value, made)
+        else:
             self.assume_contents(made)
 
     def absent(self, origin: Origin, name: str) -> None:
@@ -387,40 +331,13 @@ class Origins:
 
     def _record(self, origin: Origin, kind: StepKind, step: Any, value: Any, meaning: Meaning) -> None:
         # a key of the program's own is told by its identity: its hash would be code of the program
-        key = (id(origin.value), kind, step if id(type(step)) in _PLAIN else _ByIdentity(step))
+        key = (id(origin.value), kind, step if id(type(step)) in _PLAIN else ByIdentity(step))
         if key not in self._reads:
             self._reads[key] = Read(origin, kind, step, value, meaning, self.locate())
 
     def assumptions(self) -> list[Assumption]:
         """What was burned in, as data."""
-        found: list[Assumption] = []
-        for read in self._reads.values():
-            if read.meaning == "shadow":  # of code, which no program lists
-                continue
-            expected = read.value
-            path = read.path()
-            if read.meaning in ("identity", "type"):
-                expected = f"{getattr(expected, '__module__', '')}.{getattr(expected, '__qualname__', '')}"
-            if read.meaning in ("length", "type", "keys"):
-                path = read.origin.path()
-            if read.meaning == "keys" and read.origin.parent is not None:
-                path = f"{read.origin.parent.path()}.{read.origin.step}"
-                expected = list(expected)
-            if read.meaning == "contents" and read.origin.parent is None and path.endswith(":"):
-                continue  # of a namespace, which has no path
-            if read.meaning == "contents" and not isinstance(read.origin.value, _WITH_LENGTH):
-                found.append(
-                    Assumption(read.origin.path(), repr(read.origin.value), "metadata", read.location)
-                )
-            elif read.meaning == "cache":
-                found.append(Assumption(read.origin.path(), "what it held", "identity", read.location))
-            elif read.meaning == "contents":
-                found.append(Assumption(read.origin.path(), len(read.origin.value), "length", read.location))
-            elif read.meaning == "alias":
-                found.append(Assumption(path, expected.path(), "alias", read.location))
-            else:
-                found.append(Assumption(path, expected, read.meaning, read.location))
-        return found
+        return as_data(self._reads.values())
 
     def known(self) -> list[Origin]:
         """All origins, in the order in which they were found."""

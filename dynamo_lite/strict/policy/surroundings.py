@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import _pickle
+import json
+import operator
 import os
 from collections.abc import Iterable
 from types import FunctionType
@@ -19,6 +22,10 @@ from dynamo_lite.strict.transaction import Transaction
 from dynamo_lite.trace.settings import WHOLE, Settings
 
 _ENVIRON: Final = type(os.environ)
+_ENCODER: Final = getattr(json.encoder, "c_make_encoder", None)
+_COMPARING: Final = (operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge, sorted)
+_THROUGHOUT: Final = frozenset(map(id, (str, repr, ascii, format, operator.mod, _pickle.dumps, *_COMPARING)))
+"""What C reads through and through."""
 
 
 class Surroundings(Reads):
@@ -31,17 +38,24 @@ class Surroundings(Reads):
         self.ambient = Ambient(settings, user_location, origins.root)
         origins.met = self.ambient.met
 
-    def met_whole(self, values: Iterable[Any]) -> None:
+    def met_whole(self, fn: Any, values: Iterable[Any]) -> None:
         """C reads whole what it is given; what stands for a state of the process is told."""
-        wholes = self.ambient.wholes
+        wholes, waiting = self.ambient.wholes, self.origins.waiting
         for value in values:
             if id(value) in wholes:
                 wholes[id(value)]()
+            elif id(value) in waiting:
+                self.origins.read_whole(value)
+        if waiting and (id(fn) in _THROUGHOUT or type(fn) is _ENCODER):
+            for origin in list(waiting.values()):
+                self.origins.read_whole(origin.value)
         if self.origins.tellers:
             whole.tell(self.load_attr, self.origins.tellers, values)
 
     def of_whole(self, fn: Any, args: tuple[Any, ...]) -> None:
         """A method of something that stands for a state of the process: what asks for one item reads that alone."""
+        if id(fn.__self__) in self.origins.waiting:
+            self.origins.read_whole(fn.__self__)
         told = self.ambient.wholes.get(id(fn.__self__))
         if told is None or fn.__name__ == "run":
             return

@@ -81,7 +81,7 @@ class TracePolicy(Surroundings):
         for operand in operands:
             if id(type(operand)) not in tables.QUIET:
                 if fn is not operator.getitem:
-                    self.met_whole(operands)
+                    self.met_whole(fn, operands)
                 return self.watch.call(fn, operands, {})
         return fn(*operands)
 
@@ -94,7 +94,7 @@ class TracePolicy(Surroundings):
                 if fn in _OF_DIGITS and args:
                     self.ambient.digits(args[0])
                 return fn(*args)
-        self.met_whole(args)
+        self.met_whole(fn, args)
         if kind is BuiltinFunctionType:
             self.of_whole(fn, args)
         return self.watch.call(fn, args, kwargs)
@@ -270,7 +270,7 @@ class TracePolicy(Surroundings):
     def _number(self, function: Any, value: Any) -> Any:
         """``int``, ``float`` and their kin of a symbolic number, or of a tensor through ``item``; ``len`` of a tensor."""
         if function is len:
-            self.met_whole((value,))
+            self.met_whole(len, (value,))
             return value.shape[0] if is_fake(value) and value.meta.shape else len(value)
         if is_fake(value) or self.tracer.library.is_tensor(value):
             value = value.item()
