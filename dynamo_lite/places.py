@@ -18,8 +18,11 @@ _PACKAGES: Final = (
     *(Path(entry).resolve() for package in (fx_ir, solver) for entry in package.__path__),
 )
 _OURS: Final = (*(f"{path}/" for path in _PACKAGES), "<contract: ")  # code that a contract is compiled to
-# Bodies of library modules and functionals are Python that runs like the user's, but is not where a user looks.
-_INTERPRETED: Final = str(_HERE / "torchlite" / "nn") + "/"
+# Python that runs like the user's, but is not where a user looks: bodies of library modules and functionals, what calls the user's functions.
+INTERPRETED: Final = (
+    *(f"{_HERE}/torchlite/{name}" for name in ("nn/", "decorated.py", "utils/_pytree.py")),
+    *(f"{path}/pytree{name}" for path in fx_ir.__path__ for name in (".py", "_registry.py")),
+)
 _LIBRARY_PARTS: Final = ("/site-packages/torch/", "/lib/python3")
 _CAPTURE: Final = str(_HERE / "capture.py")
 _OVERRIDES: Final = "/torch/overrides.py"  # it hands functions on to modes, in a block that catches nothing
@@ -49,9 +52,9 @@ def is_our_class(cls: type) -> bool:
 
 
 def is_opaque(code: CodeType) -> bool:
-    """True for code of ours that the strict interpreter calls natively: all but the bodies of ``torchlite.nn``."""
+    """True for code of ours that the strict interpreter calls natively: nearly all."""
     file = code.co_filename
-    return is_our_file(file) and not file.startswith(_INTERPRETED)
+    return is_our_file(file) and not file.startswith(INTERPRETED)
 
 
 def is_library_file(file: str) -> bool:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from typing import Any, TypeVar
 
 from dynamo_lite import dispatch
 from dynamo_lite.lowering import modes
+from dynamo_lite.torchlite.decorated import inside
 
 __all__ = [
     "enable_grad", "inference_mode", "is_grad_enabled", "is_inference_mode_enabled", "no_grad", "set_grad_enabled",
@@ -48,12 +48,7 @@ class _Mode:
         raise NotImplementedError
 
     def __call__(self, function: Function) -> Function:
-        @functools.wraps(function)
-        def inside(*args: Any, **kwargs: Any) -> Any:
-            with self._again():
-                return function(*args, **kwargs)
-
-        return inside  # type: ignore[return-value]
+        return inside(self._again, function)  # type: ignore[return-value]
 
 
 class no_grad(_Mode):

@@ -9,6 +9,7 @@ from sys import getrefcount
 from types import CodeType
 from typing import TYPE_CHECKING, Any, Final
 
+from dynamo_lite.places import INTERPRETED
 from dynamo_lite.strict.decode import decode
 from dynamo_lite.strict.decode.fuse import fuse
 from dynamo_lite.strict.decode.record import Decoded
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
 _ROOT: Final = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 _TOP: Final = os.path.dirname(_ROOT)
 _OWN: Final = tuple(os.path.join(_TOP, name) + os.sep for name in ("dynamo_lite", "fx_ir", "solver"))
-_INTERPRETED: Final = os.path.join(_ROOT, "torchlite", "nn")
 MACHINE_FILES: Final = os.path.join(_ROOT, "strict") + os.sep
 
 # Keyed by identity: hashing a code object hashes all it holds, and equal code objects may differ in their lines. The
@@ -35,7 +35,7 @@ MAKERS: Final[dict[str, Callable[[Any], Any]]] = {}
 def is_own(code: CodeType) -> bool:
     """Whether code belongs to our packages and is not meant to be interpreted."""
     file = code.co_filename
-    return file.startswith(_OWN) and not file.startswith(_INTERPRETED)
+    return file.startswith(_OWN) and not file.startswith(INTERPRETED)
 
 
 def code_for(code: CodeType, policy: Policy | None) -> Code:

@@ -31,6 +31,7 @@ TRUSTED: Final = (
 OPAQUE: Final = "functions of `tables.OPAQUE_FILES`"
 WAY_OUT: Final = "`dl.allow_call`, `dl.assume_constant`"
 LOOK_UP: Final = "PyTorch's look-up of an operator (`torch/_ops.py`)"
+REGISTERED: Final = "what takes instances of a registered class apart, and puts them together"
 OPERATOR: Final = "the rule for shapes of an operator from `torch.library`"
 LIBRARY: Final = "our own packages, and what they use of the standard library, NumPy and PyTorch"
 CLASSES: Final[dict[str, str]] = {
@@ -40,6 +41,7 @@ CLASSES: Final[dict[str, str]] = {
     OPAQUE: "called by name: the tables judge them before they run",
     LOOK_UP: "it is given names alone, and answers with what is registered under them",
     WAY_OUT: "the user vouches; each use is in the effects",
+    REGISTERED: "the registration's own: inputs are made anew with it before the run, results taken apart after it",
     OPERATOR: "part of the operator's declaration, asked about tensors that hold no data",
     LIBRARY: "no code of the program, and what of the program's they call in turn is of a class above",
 }
@@ -142,6 +144,8 @@ class Detector:
             return BYSTANDER
         machine = peek()
         policy: Any = None if machine is None else machine.policy
+        if policy is None and os.path.basename(caller.f_code.co_filename).startswith("pytree"):
+            return REGISTERED
         if code.co_filename.endswith((*tables.TRUSTED, *tables.WEAK_TABLES)):
             return TRUSTED
         if code in getattr(policy, "trusted_slots", ()):
@@ -154,10 +158,8 @@ class Detector:
             return LOOK_UP
         if (door == "_cached" and code.co_filename == functools.__file__) or code is os.fsdecode.__code__:
             return LIBRARY
-        if code.co_filename.startswith(
-            "<frozen importlib"
-        ):  # our own imports: those of the program are interpreted
-            return LIBRARY
+        if code.co_filename.startswith("<frozen importlib") or door == "<module>":
+            return LIBRARY  # our own imports: those of the program are interpreted
         machinery = caller.f_code.co_filename.startswith(MACHINE_FILES)
         return LIBRARY if not machinery and _is_library(frame) else None
 
@@ -223,14 +225,10 @@ class Detector:
             if event == "return":
                 self._rehearsed.discard(id(frame))
                 self._begun.pop(id(frame), None)
+            elif frame.f_code is reporter:
+                return
             elif event == "call" and not is_own(frame.f_code) and not _is_ours(frame) and frame.f_back:
-                if frame.f_code is reporter:
-                    return
-                machine = peek()
-                if (
-                    machine is not None and machine.policy is not None
-                ):  # else it is before the run, or after it
-                    self.began(frame)
+                self.began(frame)
 
         watch.Watch._rehearse = noting  # type: ignore[assignment, method-assign]
         watch.Peek.began = stopping  # type: ignore[assignment, method-assign]
