@@ -115,7 +115,7 @@ def _gradients(leaves: Sequence[Any], given: Any, model: Any) -> Any:
     try:
         total = sum(end.abs().double().sum() for end in ends.values())
         found = torch.autograd.grad(total, wanted, allow_unused=True)
-    except RuntimeError:
+    except (RuntimeError, dl.UnsupportedError):
         return "refused"
     return [None if each is None else _fact(each) for each in found]
 

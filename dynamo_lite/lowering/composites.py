@@ -13,6 +13,7 @@ from dynamo_lite.lowering.structure import broadcast_shapes
 from dynamo_lite.lowering.views import grids, rearranged
 from fx_ir.dtypes import int64
 from fx_ir.functionalize import storage_of
+from fx_ir.ops.shapes import same
 
 
 def _listed(tensors: tuple[Any, ...]) -> Sequence[Any]:
@@ -21,10 +22,18 @@ def _listed(tensors: tuple[Any, ...]) -> Sequence[Any]:
 
 
 def broadcast_tensors(*tensors: Any) -> tuple[Any, ...]:
-    """Views of the tensors, all of the shape that they broadcast to."""
+    """Views of the tensors, all of the shape that they broadcast to; one that has it already is itself."""
     given = _listed(tensors)
     shape = broadcast_shapes(*[meta_of(tensor).shape for tensor in given])
-    return tuple(apply("expand", tensor, list(shape)) for tensor in given)
+    return tuple(
+        tensor if _is_shape(meta_of(tensor).shape, shape) else apply("expand", tensor, list(shape))
+        for tensor in given
+    )
+
+
+def _is_shape(held: Sequence[Any], wanted: Sequence[Any]) -> bool:
+    """Whether two shapes are known to be equal; nothing is asked."""
+    return len(held) == len(wanted) and all(map(same, held, wanted))
 
 
 def einsum(equation: str, *operands: Any) -> Any:

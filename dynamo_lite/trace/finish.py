@@ -136,7 +136,7 @@ def _user_output(tracer: Tracer, leaf: Any, path: Any) -> _Out:
             # Written through an alias of the whole: the value is that of the tensor itself, the object is not.
             alias = OPS["aten::detach" if is_detached(fake) else "aten::alias"]
             node = tracer.top.graph.call_function(alias, (node,), meta=dict(node.meta))
-        return _Out(kind, node)
+        return _Out(kind, tracer.writes.in_order(node) if fake.kind == "value" else node)
     if isinstance(leaf, (SymInt, SymFloat, SymBool)):
         argument: type[ArgumentSpec] = SymIntArgument
         if isinstance(leaf, SymFloat):

@@ -124,6 +124,12 @@ class Gradients:
         if alias in self._cut:
             raise GRADIENT_WRITTEN(name="a view made with gradients off", location=self._tracer.locate())
 
+    def scattered(self, alias: Alias, written: FakeTensor) -> FakeTensor:
+        """What a write through a view made. That of ``as_strided`` has no derivative: PyTorch's of the functional form is another one."""
+        if alias.operator.name != "as_strided" or not self.carries(written):
+            return written
+        return self.replaced(written, [written], "a write through as_strided", True)
+
     def check_write(self, fake: FakeTensor) -> None:
         """Raises what PyTorch raises for a write to a leaf that requires grad.
 

@@ -13,8 +13,8 @@ from dynamo_lite.trace.write_errors import CONJUGATE_WRITTEN, DRAWS_INTO_A_PART
 from fx_ir import functionalize
 from fx_ir.functionalize import Alias
 from fx_ir.meta import TensorMeta
-from fx_ir.node import Node
-from fx_ir.ops.registry import Operator
+from fx_ir.node import Node, map_nodes
+from fx_ir.ops.registry import OPS, Operator
 from fx_ir.ops.reshape import STRETCHING
 from fx_ir.ops.shapes import contiguous_or, is_contiguous
 from fx_ir.ops.views import WHOLE_RULE
@@ -28,10 +28,11 @@ _IDEMPOTENT: Final = frozenset({"fill_", "zero_"})
 class Writes:
     """Operators in place and the views through which they write, in one capture."""
 
-    __slots__ = ("_tracer", "_written")
+    __slots__ = ("_in_place", "_tracer", "_written")
 
     def __init__(self, tracer: Tracer) -> None:
         self._tracer = tracer
+        self._in_place: set[Node] = set()  # what operators in place have computed
         self._written: Alias | None = None  # the view that is being written
 
     def in_place(self, op: Operator, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
@@ -50,8 +51,20 @@ class Writes:
         elif not _is_idle(functional, result):
             if result.meta.is_plain and held.view_of is None and not _in_order(held.meta):
                 result = self._tracer.apply("aten::copy", held, result)  # eager keeps the order that there is
+            self._in_place.add(result.node)
             self.write(target, result, op.name in _IDEMPOTENT)
         return target
+
+    def in_order(self, node: Node) -> Node:
+        """``node``, or a copy in the order of memory of what was updated in place, which eager keeps and the functional operator does not.
+
+        The order may be another when the program runs.
+        """
+        if node not in self._in_place or not _makes_order(node):
+            return node
+        return self._tracer.top.graph.call_function(
+            OPS["aten::copy"], (node.args[0], node), meta=dict(node.meta)
+        )
 
     def _check_draws(self, op: Operator, held: FakeTensor) -> None:
         """Numbers are drawn in the order of memory, normal ones otherwise where it has gaps. Raises ``draws-into-a-part``."""
@@ -143,7 +156,7 @@ class Writes:
             if view.scatter not in STRETCHING or raises:
                 raise
             raise WRITE_THROUGH_EXPAND(op=alias.operator.name, location=self._tracer.locate()) from None
-        return self._tracer.node_of(self._tracer.fake_of(written))
+        return self._tracer.node_of(self._tracer.gradients.scattered(alias, self._tracer.fake_of(written)))
 
     def _call_on(self, op: Operator, parent: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
         return self._tracer.call(op, (self._detached(parent), *args), kwargs)
@@ -161,6 +174,20 @@ class Writes:
 def _in_order(meta: TensorMeta) -> bool:
     """Whether a layout is known to be contiguous; nothing is asked."""
     return meta.is_plain or (meta.has_layout and contiguous_or(meta.shape, meta.strides) is None)
+
+
+def _makes_order(node: Node) -> bool:
+    """Whether an operator's result is contiguous however its first operand lies in memory."""
+    operator = node.target
+    values = [map_nodes(value, lambda other: other.meta["val"]) for value in node.args]
+    named = {name: map_nodes(value, lambda other: other.meta["val"]) for name, value in node.kwargs.items()}
+    if not isinstance(operator, Operator) or not isinstance(values[0], TensorMeta) or values[0].ndim < 2:
+        return False
+    first = values[0]
+    unknown = first.like(strides=lambda: first.strides)
+    args, keywords = operator.bind((unknown, *values[1:]), named)
+    result = operator.fake(*args, **keywords)
+    return isinstance(result, TensorMeta) and result.is_plain
 
 
 def _is_idle(functional: Operator, result: FakeTensor) -> bool:

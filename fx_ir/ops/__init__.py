@@ -17,6 +17,7 @@ from fx_ir.ops import (
     convert,
     creation,
     distributions,
+    einsum,
     factors,
     frames,
     grid_sample,
@@ -67,7 +68,7 @@ from fx_ir.ops.registry import (
 )
 
 FAMILIES = (
-    binary, powers, unary, ternary, activation, reduction, statistics, matmul, contractions, norm, batch_norm, attention, conv, pool, adaptive_pool, padding,
+    binary, powers, unary, ternary, activation, reduction, statistics, matmul, contractions, einsum, norm, batch_norm, attention, conv, pool, adaptive_pool, padding,
     resample, recurrent, packed, loss, sequence_loss, reshape, views, permute, inplace_views, splits, convert, creation, ranges, joining, grids, indexing,
     scatter, sorting, spectral, composite, random, distributions, transformer, grid_sample, noise, linalg, factors, matrix_functions, quantiles, frames, sym,
     autograd,

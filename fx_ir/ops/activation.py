@@ -155,7 +155,10 @@ def fake_glu(self: TensorMeta, dim: int = -1) -> TensorMeta:
     size = self.shape[dim]
     if size % 2 != 0:
         raise RuntimeError(f"Halving dimension must be even, but dimension {dim} is size {size}")
-    return TensorMeta((*self.shape[:dim], size // 2, *self.shape[dim + 1 :]), self.dtype, self.device)
+    shape = (*self.shape[:dim], size // 2, *self.shape[dim + 1 :])
+    if self.is_plain:
+        return TensorMeta(shape, self.dtype, self.device)
+    return elementwise(self.dtype, TensorMeta(shape, self.dtype, self.device, lambda: self.strides))
 
 
 def glu(self: Array, dim: int = -1) -> Array:

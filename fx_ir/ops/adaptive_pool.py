@@ -10,7 +10,7 @@ import numpy as np
 from fx_ir.dtypes import int64
 from fx_ir.meta import Size, TensorMeta
 from fx_ir.ops.arrays import Array, as_array, compute_type
-from fx_ir.ops.pool import image_meta, in_order
+from fx_ir.ops.pool import image_meta, in_order, in_rows, row_meta
 from fx_ir.ops.registry import register
 
 
@@ -20,7 +20,9 @@ def fake_adaptive(self: TensorMeta, output_size: Sequence[Size]) -> TensorMeta:
         raise RuntimeError(
             f"adaptive pool: Expected {rank + 1}D or {rank + 2}D tensor, but got {list(self.shape)}"
         )
-    return image_meta(self, rank, output_size)
+    if rank == 1:
+        return row_meta(self, output_size)
+    return image_meta(self if rank == 2 else self.like(), rank, output_size)
 
 
 def _bounds(size: int, count: int) -> list[tuple[int, int]]:
@@ -44,7 +46,14 @@ def _adaptive(self: Array, output_size: Sequence[int], reduce: Callable[[Array, 
             reduce(result[(*(slice(None),) * axis, slice(low, high))], axis) for low, high in _bounds(size, count)
         ]  # fmt: skip
         result = np.stack(parts, axis=axis)
-    return in_order(result if result is not self else self.copy(), self, rank)
+    return _placed(result if result is not self else self.copy(), self, rank)
+
+
+def _placed(result: Array, self: Array, rank: int) -> Array:
+    """The result laid out as :func:`fake_adaptive` says."""
+    if rank == 3:
+        return np.ascontiguousarray(result)
+    return in_rows(result, self) if rank == 1 else in_order(result, self, rank)
 
 
 def adaptive_avg_pool(self: Array, output_size: Sequence[int]) -> Array:
@@ -76,7 +85,7 @@ def adaptive_max_pool(self: Array, output_size: Sequence[int]) -> tuple[Array, A
         chosen = flat.argmax(axis=-1)
         values[(..., *place)] = np.take_along_axis(flat, chosen[..., None], axis=-1)[..., 0]
         index[(..., *place)] = positions[box].reshape(-1)[chosen]
-    return in_order(values, self, rank), in_order(index, self, rank)
+    return _placed(values, self, rank), _placed(index, self, rank)
 
 
 def _declare() -> None:

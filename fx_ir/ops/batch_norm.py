@@ -9,8 +9,9 @@ import numpy as np
 from fx_ir.meta import TensorMeta
 from fx_ir.ops.arrays import Array, as_array, compute_type
 from fx_ir.ops.norm import affine, check_floating, normalise
+from fx_ir.ops.pool import in_order
 from fx_ir.ops.registry import Call, register
-from fx_ir.ops.shapes import differ, elementwise, wrap_dim
+from fx_ir.ops.shapes import differ, formatted_like, wrap_dim
 
 
 def fake_group_norm(
@@ -29,7 +30,7 @@ def fake_group_norm(
             f"{list(input.shape)} and num_groups={num_groups}"
         )
     check_floating(input)
-    return TensorMeta(input.shape, input.dtype, input.device)
+    return formatted_like(input, input.shape)
 
 
 def group_norm(
@@ -43,11 +44,12 @@ def group_norm(
     groups = input.reshape(input.shape[0], num_groups, -1)
     result = normalise(groups, (2,), eps)[0].reshape(input.shape)
     channels = (1, -1, *(1,) * (input.ndim - 2))
-    return affine(
+    made = affine(
         result,
         None if weight is None else weight.reshape(channels),
         None if bias is None else bias.reshape(channels),
     ).astype(input.dtype, copy=False)
+    return in_order(made, input, max(input.ndim - 2, 1))
 
 
 def fake_batch_norm(
@@ -68,7 +70,7 @@ def fake_batch_norm(
     for meta in (weight, bias, running_mean, running_var):
         if meta is not None and differ(meta.shape[0], channels):
             raise RuntimeError(f"running_mean should contain {channels} elements not {meta.shape[0]}")
-    return elementwise(input.dtype, input)
+    return formatted_like(input, input.shape)
 
 
 def _batch_statistics(input: Array) -> tuple[Array, Array, int]:
@@ -203,11 +205,11 @@ def _weight_axes(v: Array, dim: int) -> tuple[int, ...]:
 
 def weight_norm(v: Array, g: Array, dim: int = 0) -> Array:
     """``v`` scaled so that its slices along ``dim`` have the norms ``g``."""
-    return as_array(v * (g / _norms(v, dim)))
+    return np.ascontiguousarray(v * (g / _norms(v, dim)))
 
 
 def _fake_weight_norm(v: TensorMeta, g: TensorMeta, dim: int = 0) -> TensorMeta:
-    return elementwise(v.dtype, v)
+    return TensorMeta(v.shape, v.dtype, v.device)
 
 
 def _norms(v: Array, dim: int) -> Array:
@@ -215,7 +217,7 @@ def _norms(v: Array, dim: int) -> Array:
 
 
 def _fake_weight_norm_interface(v: TensorMeta, g: TensorMeta, dim: int = 0) -> tuple[TensorMeta, TensorMeta]:
-    return elementwise(v.dtype, v), TensorMeta(g.shape, g.dtype, g.device)
+    return TensorMeta(v.shape, v.dtype, v.device), TensorMeta(g.shape, g.dtype, g.device)
 
 
 def _declare() -> None:

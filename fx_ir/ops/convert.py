@@ -239,7 +239,14 @@ def _fake_copy(self: TensorMeta, src: TensorMeta, non_blocking: bool = False) ->
         raise RuntimeError(
             f"output with shape {list(self.shape)} doesn't match the broadcast shape {list(shape)}"
         )
-    return elementwise(self.dtype, self)
+    if self.is_plain:
+        return self.like(requires_grad=False)
+
+    def strides() -> Any:
+        held = self.strides
+        return None if any(type(stride) is int and stride == 0 for stride in held) else held
+
+    return self.like(strides=strides, requires_grad=False)
 
 
 def _copy(self: Array, src: Array, non_blocking: bool = False) -> Array:
@@ -347,7 +354,11 @@ def _declare() -> None:
         maybe_view=_is_contiguous,
         **whole,
     )
-    register("aten::lift_fresh_copy(Tensor self) -> Tensor", fake=_fake_clone, kernel=_clone)
+    register(
+        "aten::lift_fresh_copy(Tensor self) -> Tensor",
+        fake=lambda self: self.like(requires_grad=False),
+        kernel=lambda self: self.copy(),
+    )
     register(
         "aten::lift_fresh(Tensor(a) self) -> Tensor(a)", fake=fake_alias, kernel=lambda self: self, **whole
     )

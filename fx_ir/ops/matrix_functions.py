@@ -10,12 +10,12 @@ import numpy as np
 
 from fx_ir.dtypes import DType, int32, int64
 from fx_ir.meta import Size, TensorMeta
-from fx_ir.ops.arrays import Array, as_array, to
+from fx_ir.ops.arrays import Array, as_array, copied, to
 from fx_ir.ops.linalg import by_columns, check_matrix, check_square, to_columns
 from fx_ir.ops.matmul import check_same_dtype
 from fx_ir.ops.reduction import reduced, sum_dtype
 from fx_ir.ops.registry import register
-from fx_ir.ops.shapes import broadcast_shapes, differ, wrap_dim
+from fx_ir.ops.shapes import broadcast_shapes, differ, elementwise, wrap_dim
 
 # --- inverses and determinants ---------------------------------------------------------------------------------------
 
@@ -218,7 +218,7 @@ def fake_multi_dot(tensors: Sequence[TensorMeta]) -> TensorMeta:
 
 def multi_dot(tensors: Sequence[Array]) -> Array:
     if len(tensors) == 1:
-        return tensors[0].copy()
+        return copied(tensors[0])
     return as_array(np.linalg.multi_dot(list(tensors)) if len(tensors) > 2 else tensors[0] @ tensors[1])
 
 
@@ -226,7 +226,7 @@ def fake_chain(matrices: Sequence[TensorMeta]) -> TensorMeta:
     if any(matrix.ndim != 2 for matrix in matrices):
         raise RuntimeError("chain_matmul: Expected all tensors to be 2-dimensional")
     if len(matrices) == 1:
-        return matrices[0].like()
+        return elementwise(matrices[0].dtype, matrices[0])
     return fake_multi_dot(matrices)
 
 

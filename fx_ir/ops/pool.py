@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from fx_ir.dtypes import int64
-from fx_ir.meta import Size, TensorMeta
+from fx_ir.meta import Size, Sizes, TensorMeta
 from fx_ir.ops.arrays import Array, as_array, compute_type, describe, laid_out
 from fx_ir.ops.conv import spread, windows
 from fx_ir.ops.registry import register
-from fx_ir.ops.shapes import channels_last_strides, suggests_channels_last
+from fx_ir.ops.shapes import channels_last_strides, formatted_like, strides_along, suggests_channels_last
 
 # --- sizes -----------------------------------------------------------------------------------------------------------
 
@@ -62,14 +62,25 @@ def _fake_pooled(self: TensorMeta, rank: int, sizes: Sequence[Size]) -> TensorMe
 def image_meta(self: TensorMeta, rank: int, sizes: Sequence[Size]) -> TensorMeta:
     """A tensor of other extents in its last ``rank`` dimensions: batches keep channels last where PyTorch sees them in ``self``."""
     shape = (*self.shape[: self.ndim - rank], *sizes)
-    if self.is_plain or self.ndim != rank + 2 or rank == 1:
+    if self.ndim != rank + 2 or rank == 1:
         return TensorMeta(shape, self.dtype, self.device)
-    return TensorMeta(
-        shape,
-        self.dtype,
-        self.device,
-        lambda: channels_last_strides(shape) if suggests_channels_last(self) else None,
-    )
+    return formatted_like(self, shape)
+
+
+def row_meta(self: TensorMeta, sizes: Sequence[Size]) -> TensorMeta:
+    """As :func:`image_meta` for one dimension where PyTorch computes it as an image of height 1."""
+    plain = image_meta(self, 1, sizes)
+    if self.is_plain or self.ndim != 3:
+        return plain
+
+    def strides() -> Sizes | None:
+        (batch, channels, size), held = self.shape, self.strides
+        image = self.like(
+            shape=(batch, channels, 1, size), strides=(held[0], held[1], size * held[2], held[2])
+        )
+        return strides_along(plain.shape, (1, 2, 0)) if suggests_channels_last(image) else None
+
+    return TensorMeta(plain.shape, self.dtype, self.device, strides)
 
 
 def fake_pool(
@@ -92,9 +103,16 @@ def fake_pool(
 
 def in_order(result: Array, self: Array, rank: int) -> Array:
     """The result laid out as :func:`image_meta` says."""
-    if self.flags.c_contiguous or rank == 1 or not suggests_channels_last(describe(self)):
+    if self.flags.c_contiguous or self.ndim != rank + 2 or not suggests_channels_last(describe(self)):
         return np.ascontiguousarray(result)
     return laid_out(result, channels_last_strides(result.shape))
+
+
+def in_rows(result: Array, self: Array) -> Array:
+    """The result laid out as :func:`row_meta` says."""
+    if self.flags.c_contiguous:
+        return np.ascontiguousarray(result)
+    return laid_out(result, row_meta(describe(self), result.shape[-1:]).strides)
 
 
 # --- kernels ---------------------------------------------------------------------------------------------------------
@@ -258,6 +276,8 @@ def _declare_max(rank: int) -> None:
 
     def fake_both(self: TensorMeta, *args: Any) -> tuple[TensorMeta, TensorMeta]:
         result = fake(self, *args)
+        if rank == 1:
+            result = row_meta(self, result.shape[-1:])
         strides = None if result.is_plain else lambda: result.strides
         return result, TensorMeta(result.shape, int64, self.device, strides)
 
@@ -269,7 +289,8 @@ def _declare_max(rank: int) -> None:
         dilation: Any = (1,),
         ceil_mode: bool = False,
     ) -> tuple[Array, Array]:
-        return max_pool_with_indices(self, rank, kernel_size, stride, padding, dilation, ceil_mode)
+        values, index = max_pool_with_indices(self, rank, kernel_size, stride, padding, dilation, ceil_mode)
+        return (in_rows(values, self), in_rows(index, self)) if rank == 1 else (values, index)
 
     zero, one = ("[0]", "[1]") if rank == 1 else ("0", "1")
     rest = (
@@ -291,7 +312,12 @@ def _declare_avg(rank: int) -> None:
         ceil_mode: bool = False,
         *_: Any,
     ) -> TensorMeta:
-        return fake_pool(self, rank, kernel_size, stride, padding, [1], ceil_mode)
+        made = fake_pool(self, rank, kernel_size, stride, padding, [1], ceil_mode)
+        if rank == 2:
+            return made
+        return (
+            row_meta(self, made.shape[-1:]) if rank == 1 else TensorMeta(made.shape, made.dtype, made.device)
+        )
 
     def kernel(
         self: Array,
@@ -302,9 +328,12 @@ def _declare_avg(rank: int) -> None:
         count_include_pad: bool = True,
         divisor_override: int | None = None,
     ) -> Array:
-        return avg_pool(
+        made = avg_pool(
             self, rank, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
         )
+        if rank == 2:
+            return made
+        return in_rows(made, self) if rank == 1 else np.ascontiguousarray(made)
 
     zero, override = ("[0]", "") if rank == 1 else ("0", ", int? divisor_override=None")
     register(

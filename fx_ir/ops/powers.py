@@ -26,6 +26,14 @@ def fake_double(self: TensorMeta, exponent: Any) -> TensorMeta:
     return over(complex128 if result_type(self, exponent).is_complex else float64, self, exponent)
 
 
+def fake_power_of_number(self: Any, exponent: TensorMeta) -> TensorMeta:
+    return fake_pow(self, exponent).like(requires_grad=False)
+
+
+def fake_double_of_number(self: Any, exponent: TensorMeta) -> TensorMeta:
+    return fake_double(self, exponent).like(requires_grad=False)
+
+
 def pow(self: Operand, exponent: Operand) -> Array:
     """Powers; the exponents that PyTorch treats apart are computed as it does, the rest by the C library."""
     if isinstance(self, np.ndarray) and self.dtype.kind in "fc" and type(exponent) in (int, float):
@@ -83,10 +91,12 @@ def _declare() -> None:
         )
     register("aten::pow.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor", fake=fake_pow, kernel=pow)
     register("aten::pow.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor", fake=fake_pow, kernel=pow)
-    register("aten::pow.Scalar(Scalar self, Tensor exponent) -> Tensor", fake=fake_pow, kernel=pow)
+    register(
+        "aten::pow.Scalar(Scalar self, Tensor exponent) -> Tensor", fake=fake_power_of_number, kernel=pow
+    )
     register(
         "aten::float_power.Scalar(Scalar self, Tensor exponent) -> Tensor",
-        fake=fake_double,
+        fake=fake_double_of_number,
         kernel=float_power,
     )
     for overload, kind in (("Tensor_Tensor", "Tensor"), ("Tensor_Scalar", "Scalar")):

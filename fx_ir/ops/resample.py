@@ -12,7 +12,7 @@ from fx_ir.meta import Size, TensorMeta
 from fx_ir.ops.arrays import Array, as_array, compute_type, describe, laid_out
 from fx_ir.ops.conv import padded, spread, windows
 from fx_ir.ops.registry import register
-from fx_ir.ops.shapes import channels_last_strides, elementwise, suggests_channels_last
+from fx_ir.ops.shapes import channels_last_strides, formatted_like, suggests_channels_last
 from solver.sym import sym_floor
 
 # --- resizing --------------------------------------------------------------------------------------------------------
@@ -230,7 +230,7 @@ def fake_pixel_shuffle(self: TensorMeta, upscale_factor: int) -> TensorMeta:
             f"pixel_shuffle expects its input's 'channel' dimension to be divisible by the square of upscale_factor, but input.size(-3)={channels}"
         )
     shape = (*lead, channels // square, height * upscale_factor, width * upscale_factor)
-    return TensorMeta(shape, self.dtype, self.device)
+    return formatted_like(self, shape)
 
 
 def pixel_shuffle(self: Array, upscale_factor: int) -> Array:
@@ -247,7 +247,7 @@ def fake_pixel_unshuffle(self: TensorMeta, downscale_factor: int) -> TensorMeta:
     if height % downscale_factor != 0 or width % downscale_factor != 0:
         raise RuntimeError("pixel_unshuffle expects height and width to be divisible by downscale_factor")
     shape = (*lead, channels * downscale_factor**2, height // downscale_factor, width // downscale_factor)
-    return TensorMeta(shape, self.dtype, self.device)
+    return formatted_like(self, shape)
 
 
 def pixel_unshuffle(self: Array, downscale_factor: int) -> Array:
@@ -262,7 +262,7 @@ def pixel_unshuffle(self: Array, downscale_factor: int) -> Array:
 def _fake_channel_shuffle(self: TensorMeta, groups: Size) -> TensorMeta:
     if self.shape[1] % groups != 0:
         raise RuntimeError("Number of channels must be divisible by groups.")
-    return elementwise(self.dtype, self)
+    return formatted_like(self, self.shape)
 
 
 def channel_shuffle(self: Array, groups: int) -> Array:

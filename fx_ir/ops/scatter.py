@@ -80,6 +80,11 @@ def fake_index_write(self: TensorMeta, dim: int, index: TensorMeta, source: Any,
             raise RuntimeError(
                 f"Number of indices ({count}) should be equal to source.size(dim) ({source.shape[at]})"
             )  # fmt: skip
+    return TensorMeta(self.shape, self.dtype, self.device)
+
+
+def _fake_index_fill(self: TensorMeta, dim: int, index: TensorMeta, value: Any) -> TensorMeta:
+    fake_index_write(self, dim, index, value)
     return elementwise(self.dtype, self)
 
 
@@ -89,7 +94,7 @@ def _rows(array: Array, dim: int) -> Array:
 
 
 def index_add(self: Array, dim: int, index: Array, source: Array, *, alpha: Any = 1) -> Array:
-    result = self.copy(order="K")
+    result = self.copy()
     rows = _rows(source, dim)
     np.add.at(
         _rows(result, dim), index.reshape(-1), rows if alpha == 1 else (rows * alpha).astype(self.dtype)
@@ -98,7 +103,7 @@ def index_add(self: Array, dim: int, index: Array, source: Array, *, alpha: Any 
 
 
 def index_copy(self: Array, dim: int, index: Array, source: Array) -> Array:
-    result = self.copy(order="K")
+    result = self.copy()
     _rows(result, dim)[index.reshape(-1)] = _rows(source, dim)
     return result
 
@@ -125,7 +130,7 @@ def fake_scatter(
                     f"Expected index {list(index.shape)} to be no larger than self {list(self.shape)} apart from dimension "
                     f"{wrapped} and to be no larger size than src {list(src.shape)} (dimension {axis})"
                 )
-    return elementwise(self.dtype, self)
+    return TensorMeta(self.shape, self.dtype, self.device)
 
 
 def _places(result: Array, dim: int, index: Array) -> tuple[Array, ...]:
@@ -150,7 +155,7 @@ def scatter(self: Array, dim: int, index: Array, src: Any, *, reduce: str | None
         return as_array(
             scatter(self.reshape(-1), 0, index.reshape(-1), np.reshape(src, -1), reduce=reduce)
         ).reshape(self.shape)
-    result = self.copy(order="K")
+    result = self.copy()
     places = _places(result, wrap_dim(dim, self.ndim), index)
     if reduce is None:
         result[places] = _sources(src, index)
@@ -179,7 +184,7 @@ def scatter_reduce(
             self.reshape(1), 0, index.reshape(-1), src.reshape(-1), reduce, include_self=include_self
         )
         return flat.reshape(())
-    result = self.copy(order="K")
+    result = self.copy()
     places = _places(result, wrap_dim(dim, self.ndim), index)
     if not include_self:
         result[places] = _identity(reduce, result.dtype)
@@ -245,7 +250,7 @@ def _declare() -> None:
     _declare_pair("index_add", "", f"{vector}, Tensor source, *, Scalar alpha=1", fake_index_write, index_add)
     _declare_pair("index_copy", "", f"{vector}, Tensor source", fake_index_write, index_copy)
     for kind in ("Scalar", "Tensor"):
-        _declare_pair("index_fill", f".int_{kind}", f"{vector}, {kind} value", fake_index_write, index_fill)
+        _declare_pair("index_fill", f".int_{kind}", f"{vector}, {kind} value", _fake_index_fill, index_fill)
     _declare_pair("scatter", ".src", f"{vector}, Tensor src", fake_scatter, scatter)
     _declare_pair("scatter", ".value", f"{vector}, Scalar value", fake_scatter, scatter)
     _declare_pair("scatter", ".reduce", f"{vector}, Tensor src, *, str reduce", fake_scatter, scatter)

@@ -264,6 +264,18 @@ def suggests_channels_last(meta: TensorMeta) -> bool:
     return True
 
 
+def formatted_like(self: TensorMeta, shape: Sizes) -> TensorMeta:
+    """A new tensor of this shape: channels last where PyTorch sees ``self`` so, else contiguous."""
+    if self.is_plain or self.ndim not in (4, 5):
+        return TensorMeta(shape, self.dtype, self.device)
+    return TensorMeta(
+        shape,
+        self.dtype,
+        self.device,
+        lambda: channels_last_strides(shape) if suggests_channels_last(self) else None,
+    )
+
+
 def is_dense(meta: TensorMeta) -> bool:
     """Non-overlapping and dense: some order of the dimensions is contiguous."""
     if meta.is_plain:

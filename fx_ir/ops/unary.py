@@ -35,6 +35,11 @@ def fake_real(self: TensorMeta) -> TensorMeta:
     return elementwise(self.dtype.to_real(), self)
 
 
+def _fake_angle(self: TensorMeta) -> TensorMeta:
+    result = fake_real(fake_float(self))
+    return result.like() if self.dtype.is_complex else result
+
+
 def fake_floating_only(self: TensorMeta, *args: Any, **kwargs: Any) -> TensorMeta:
     """As PyTorch's activations: integers are refused."""
     if self.dtype.category < Category.FLOAT:
@@ -150,7 +155,7 @@ def frac(self: Array) -> Array:
 
 def angle(self: Array) -> Array:
     if self.dtype.kind == "c":
-        return as_array(np.angle(self))
+        return np.ascontiguousarray(np.angle(self)).reshape(self.shape)
     array = to_float(self)
     return as_array(np.where(np.isnan(array), array, np.where(array < 0, np.pi, 0)).astype(array.dtype))
 
@@ -241,7 +246,7 @@ def _declare() -> None:
         ({"neg": of_ufunc(np.negative), "negative": of_ufunc(np.negative)}, _fake_neg, False),
         ({"bitwise_not": of_ufunc(np.invert)}, _fake_bits, True),
         ({"frac": frac}, fake_floating_only, False),
-        ({"angle": angle}, lambda self: fake_real(fake_float(self)), False),
+        ({"angle": angle}, _fake_angle, False),
     ]  # fmt: skip
     for kernels, fake, flag in families:
         for name, kernel in kernels.items():

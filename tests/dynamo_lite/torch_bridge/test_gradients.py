@@ -181,3 +181,20 @@ def test_idle_operators_in_place_write_nothing(strict: bool) -> None:
     x = torch.randn(3, 4, requires_grad=True)
     result, same = dl.export(module(forward), (x,), strict=strict).module()(x)
     assert same is x and torch.equal(result, x * 2)
+
+
+@both_modes
+def test_a_write_through_as_strided_has_no_derivative(strict: bool) -> None:
+    """PyTorch's derivative of ``as_strided_scatter`` is not that of the write."""
+
+    def forward(self: Any, w: Any, x: Any) -> Any:
+        y = w.sum() * x
+        y.as_strided((1,), (1,)).add_(1)
+        return y
+
+    model, w, x = module(forward), torch.ones(2, requires_grad=True), torch.arange(3.0)
+    for example in (w, w.detach()):
+        program = dl.export(model, (example, x), strict=strict).module()
+        assert_same(program(example, x), model(example, x))
+    with pytest.raises(dl.ExportError, match="backward-unknown"):
+        dl.export(model, (w, x), strict=strict).module()(w, x).sum().backward()

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 import dynamo_lite as dl
-from tests.dynamo_lite.torch_bridge.support import assert_same, both_modes, module
+from tests.dynamo_lite.torch_bridge.support import assert_same, both_modes, module, operators
 
 TABLE: Final = torch.arange(4.0)
 
@@ -170,6 +170,22 @@ def test_an_update_in_place_keeps_the_order_of_memory(strict: bool) -> None:
     expected, given = model(x), program(x)
     assert_same(expected, given)
     assert [y.stride() for y in expected] == [y.stride() for y in given] == [(1, 3), (1, 3)]
+
+
+@both_modes
+def test_an_update_in_place_keeps_an_order_that_the_example_had_not(strict: bool) -> None:
+    def forward(self: Any, x: Any) -> Any:
+        y, z = x * 2, x + 1
+        y.masked_fill_(y > 0, -1)
+        return y, z.scatter_(0, torch.zeros(1, 5, dtype=torch.int64), 7.0), (x * 3).relu_()
+
+    model = module(forward)
+    program = dl.export(model, (torch.ones(3, 5),), strict=strict)
+    for x in (torch.ones(3, 5), torch.ones(5, 3).t(), torch.ones(6, 5)[::2]):
+        expected, given = model(x), program.module()(x)
+        assert_same(expected, given)
+        assert [y.stride() for y in expected] == [y.stride() for y in given]
+    assert operators(program).count("aten.copy.default") == 2
 
 
 def test_the_history_of_a_live_buffer_goes_on() -> None:
