@@ -33,7 +33,7 @@ _WIDEST: Final = frozenset({"cat", "index_copy", "stack"})
 # Operators without a cast of their own that are made of some with one, so that what they compute is not what a program would.
 _COMPOSED: Final = frozenset({
     "_transformer_encoder_layer_fwd", "affine_grid_generator", "bilinear", "chain_matmul", "corrcoef", "cov", "einsum", "gru",
-    "gru_cell", "inner", "linalg_matrix_power", "linalg_multi_dot", "lstm", "lstm_cell", "matrix_power", "rnn_relu", "rnn_relu_cell", "rnn_tanh", "rnn_tanh_cell", "tensordot",
+    "gru_cell", "inner", "linalg_matrix_power", "linalg_multi_dot", "linalg_pinv", "pinverse", "lstm", "lstm_cell", "matrix_power", "rnn_relu", "rnn_relu_cell", "rnn_tanh", "rnn_tanh_cell", "tensordot",
 })  # fmt: skip
 
 
