@@ -121,8 +121,9 @@ class LiveProgram:
             else:
                 path, _, leaf = name.rpartition(".")
                 owner = _walk(module, path)
-                values[f"r{index}"] = owner._parameters if name in parameters else owner._buffers
-                where = f"[{leaf!r}]"
+                values[f"r{index}"] = vars(owner)
+                registry = "_parameters" if name in parameters else "_buffers"
+                where = f"[{registry!r}][{leaf!r}]"
             values[f"check{index}"] = self._check_of(name)
             body += [
                 f"held = r{index}{where}",

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import abc
 import builtins
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from itertools import chain
 from operator import call, is_, itemgetter
 from types import BuiltinFunctionType, FunctionType
@@ -19,7 +19,7 @@ from dynamo_lite.strict.decode.layout import class_mark, function_mark, settle, 
 from dynamo_lite.strict.machine.slots import MISSING, dict_of, inherits, mro_of, name_of, type_flags
 from dynamo_lite.strict.policy.contents import PLAIN
 from dynamo_lite.strict.policy.origins import Origins
-from dynamo_lite.strict.policy.seen import Seen, may_change
+from dynamo_lite.strict.policy.seen import ALL, Seen, may_change
 
 _JOIN: Final = b"".join
 _BUILTINS: Final = vars(builtins)
@@ -58,7 +58,7 @@ def _named(cls: type) -> str:
 class _Classes:
     """The classes as they were: of each the bases, the metaclass, and the members that are code or stand before code."""
 
-    def __init__(self, classes: Iterable[type]) -> None:
+    def __init__(self, classes: Iterable[type], wanted: Mapping[int, tuple[type, set[str]]]) -> None:
         kept = list(classes)
         above = {id(base) for cls in kept for base in mro_of(cls)[1:]}
         self.leaves = [cls for cls in kept if id(cls) not in above]
@@ -68,6 +68,7 @@ class _Classes:
         for leaf in self.leaves:
             line = mro_of(leaf)
             names = {name for base in line for name, value in dict_of(base).items() if _is_code(name, value)}
+            names.update(*[wanted[id(base)][1] for base in line if id(base) in wanted])
             for base in line:
                 self._wanted.setdefault(id(base), set()).update(names)
         self._members = {id(cls): self._members_of(cls) for cls in self.all if may_change(cls)}
@@ -78,11 +79,12 @@ class _Classes:
 
     def _members_of(self, cls: type) -> dict[str, Any]:
         wanted = self._wanted[id(cls)]
-        return {
+        found = {
             name: value
             for name, value in dict_of(cls).items()
             if name in wanted or (type(name) is str and _is_code(name, value))
         }
+        return found if ALL not in wanted else {**dict.fromkeys(dict_of(cls)), **found}
 
     def problem(self, leaves: Iterable[type]) -> str | None:
         """What of these classes, or of their bases, is not as it was."""
@@ -229,7 +231,7 @@ class Code:
 
     def __init__(self, seen: Seen, classes: Iterable[type]) -> None:
         self._token = abc.get_cache_token()
-        self._classes = _Classes(classes)
+        self._classes = _Classes(classes, seen.wanted)
         self._functions = _Functions(seen.functions())
         self._marks = _Marks(self._classes, self._functions)
         self._names = _Names(seen.names.values())

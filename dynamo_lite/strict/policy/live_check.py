@@ -184,11 +184,10 @@ class _Bound(_Writer):
         return self.anew[id(origin)]
 
     def is_fixed(self, origin: Origin) -> bool:
-        """What a tuple holds cannot change; the registries of a module are its own for good."""
+        """What a tuple holds cannot change."""
         parent = origin.parent
         assert parent is not None
-        registry = origin.kind == "attr" and origin.step in ("_modules", "_parameters", "_buffers")
-        return registry or (origin.kind == "item" and self.is_kept_tuple(parent))
+        return origin.kind == "item" and self.is_kept_tuple(parent)
 
     def is_kept_tuple(self, origin: Origin) -> bool:
         """Whether an origin leads to one tuple, whose items are what they are."""

@@ -20,7 +20,7 @@ from types import (
 from typing import Any, Final
 from weakref import ReferenceType
 
-from dynamo_lite.strict.machine.slots import MISSING, TypeSet, lookup
+from dynamo_lite.strict.machine.slots import MISSING, TypeSet, dict_of, lookup, mro_of
 from dynamo_lite.strict.policy.caches import Held
 from dynamo_lite.strict.policy.contents import PLAIN, contents, holds_objects, is_container, places
 from dynamo_lite.strict.policy.origin import REGISTRIES, ByIdentity, Meaning, as_data
@@ -44,8 +44,11 @@ LIMIT: Final = 1000  # items of a container whose origins are kept
 
 def holds(owner: Any, name: str, value: Any) -> bool:
     """Whether ``value`` lies in the owner's own namespace. Asks no code of the owner's."""
-    if type(owner) is ModuleType or issubclass(type(owner), type):
+    if type(owner) is ModuleType:
         return True
+    if issubclass(type(owner), type):  # which binds methods of C's anew at each read
+        spaces = map(dict_of, mro_of(owner))
+        return type(value) is not BuiltinFunctionType or any(space.get(name) is value for space in spaces)
     try:
         return object.__getattribute__(owner, "__dict__").get(name) is value
     except AttributeError:
@@ -231,12 +234,15 @@ class Origins:
 
     def shadow(self, origin: Origin, name: str) -> None:
         """What was found for a name is not the object's own: it goes on to have none of its own, which would go first."""
-        key = id(origin.value), "shadow", name
-        if key in self._reads or name == "__dict__":
+        if name == "__dict__" or self.is_shadow(origin, name):
             return
         own = namespace_of(origin.value)
         if own is not None and name not in own:
-            self._reads[key] = Read(origin, "attr", name, None, "shadow", None)
+            self._reads[id(origin.value), "shadow", name] = Read(origin, "attr", name, None, "shadow", None)
+
+    def is_shadow(self, origin: Origin, name: str) -> bool:
+        """Whether :meth:`shadow` was told already."""
+        return (id(origin.value), "shadow", name) in self._reads
 
     def assume_class(self, origin: Origin) -> None:
         """The object's class is what it is."""

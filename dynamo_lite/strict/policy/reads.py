@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 import os
 import sys
-from types import CodeType, FunctionType, WrapperDescriptorType
+from types import CodeType, FunctionType, MethodType, WrapperDescriptorType
 from typing import Any, Final
 
 from dynamo_lite import places
@@ -18,7 +18,7 @@ from dynamo_lite.strict.policy import tables
 from dynamo_lite.strict.policy.errors import ITERATOR_OUTSIDE
 from dynamo_lite.strict.policy.origins import Origin, Origins, StepKind
 from dynamo_lite.strict.policy.roots import globals_root
-from dynamo_lite.strict.policy.seen import Seen
+from dynamo_lite.strict.policy.seen import Seen, may_change
 from dynamo_lite.strict.transaction import Transaction
 from dynamo_lite.trace.settings import Settings
 from solver.errors import Location
@@ -65,11 +65,30 @@ class Reads(NullPolicy):
 
     def load_attr(self, obj: Any, name: str, value: Any) -> Any:
         origin = self.origins.of(obj)
-        if origin is not None and self.transaction.entry(obj, "attr", name) is None:
+        if origin is None:
+            if type(obj) is MethodType and name in getattr(obj.__func__, "__dict__", ()):
+                obj = obj.__func__
+            elif not issubclass(type(obj), type):
+                return value
+            origin = self._rooted(obj)
+            if origin is None:
+                return value
+        if self.transaction.entry(obj, "attr", name) is None:
             self._read(origin, "attr", name, value)
             if name == "__dict__" and is_users(peek()):
                 self.origins.listed(value)
         return value
+
+    def _rooted(self, code: Any) -> Origin | None:
+        """The origin of a function or a class that was reached on no path; None for one of the trace, and what cannot change."""
+        known = self.origins.of(code)
+        if known is not None or self.transaction.is_known_fresh(code):
+            return known
+        if type(code) is FunctionType:
+            return self.origins.root(f"function {code.__module__}.{code.__qualname__}", code)
+        if not issubclass(type(code), type) or not may_change(code):
+            return None
+        return self.origins.root(f"class {type.__getattribute__(code, '__module__')}.{name_of(code)}", code)
 
     def hooked(self, hook: FunctionType, obj: Any, name: str) -> Any:
         """The look-up of a module's ``__getattr__``: parameters, buffers, modules. What it does not find is interpreted."""
@@ -112,10 +131,19 @@ class Reads(NullPolicy):
     def not_held(self, obj: Any, name: str) -> None:
         origin = self.origins.of(obj)
         if origin is not None and self.transaction.entry(obj, "attr", name) is None:
+            if self.origins.is_shadow(origin, name):
+                return
             self.origins.shadow(origin, name)
+        self.seen.want(type(obj), name)
+        if issubclass(type(obj), type):
+            self.seen.want(obj, name)
 
     def missing_attr(self, obj: Any, name: str) -> None:
-        origin = self.origins.of(obj)
+        self.seen.want(type(obj), name)
+        behind = (obj,) if issubclass(type(obj), type) else ()
+        for cls in self.seen.behind if id(type(obj)) in self.special_ids else behind:
+            self.seen.want(cls, name)
+        origin = self._rooted(obj.__func__) if type(obj) is MethodType else self.origins.of(obj)
         if origin is not None and self.transaction.entry(obj, "attr", name) is None:
             self.origins.absent(origin, name)
 

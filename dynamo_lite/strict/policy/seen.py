@@ -15,6 +15,7 @@ from dynamo_lite.strict.transaction import Transaction
 
 _HEAP: Final = 1 << 9
 _IMMUTABLE: Final = 1 << 8
+ALL: Final = "*"
 
 
 def may_change(cls: type) -> bool:
@@ -25,13 +26,16 @@ def may_change(cls: type) -> bool:
 class Seen:
     """Collected while a trace runs; read after it. What the trace itself made is left out."""
 
-    __slots__ = ("_functions", "_transaction", "_types", "judgements", "names")
+    __slots__ = ("_functions", "_transaction", "_types", "behind", "judgements", "names", "wanted")
 
     def __init__(self, transaction: Transaction) -> None:
         self._transaction = transaction
         self._types: list[ref[type]] = []
+        self.behind: tuple[type, ...] = ()  # types that the machine does not look at: they stand behind fakes
         self._functions: list[ref[FunctionType]] = []
         self.judgements: dict[tuple[int, int], tuple[type, type]] = {}
+        # by class, names that matter whatever they stand for
+        self.wanted: dict[int, tuple[type, set[str]]] = {}
         # the globals in which a name was not found, the name, and what the builtins held for it
         self.names: dict[tuple[int, str], tuple[dict[str, Any], str, Any]] = {}
 
@@ -55,6 +59,10 @@ class Seen:
         """An abstract class was asked about a class."""
         self.judgements[id(abstract), id(cls)] = abstract, cls
 
+    def want(self, cls: type, name: str) -> None:
+        """What a class and its bases hold for a name matters, if only that it is nothing. ``ALL`` stands for each of the names."""
+        self.wanted.setdefault(id(cls), (cls, set()))[1].add(name)
+
     def missing(self, namespace: dict[str, Any], name: str, value: Any = MISSING) -> None:
         """A global was not found; the builtins held ``value`` for it, or nothing."""
         self.names.setdefault((id(namespace), name), (namespace, name, value))
@@ -68,12 +76,14 @@ class Seen:
         """The classes that mattered: what was looked at, what outside objects are, and what these classes are of."""
         found: dict[int, type] = {}
         waiting = [cls for reference in self._types if (cls := reference()) is not None]
+        waiting += self.behind
         waiting += [cls for pair in self.judgements.values() for cls in pair]
         for origin in origins.known():
             value = origin.value
             waiting.append(type(value))
             if inherits(type(value), type):
                 waiting.append(value)
+        waiting += [cls for cls, _ in self.wanted.values()]
         for read in origins.reads():
             if read.meaning == "contents":
                 waiting += [type(item) for item in read.value if type(item) not in PLAIN]

@@ -36,6 +36,7 @@ from dynamo_lite.strict.policy.errors import CALL_REFUSED, FINALIZER, ITERATOR_O
 from dynamo_lite.strict.policy.origins import LISTING, Origins
 from dynamo_lite.strict.policy.reads import is_native_iterator, user_location
 from dynamo_lite.strict.policy.roots import place_import
+from dynamo_lite.strict.policy.seen import ALL
 from dynamo_lite.strict.policy.surroundings import Surroundings
 from dynamo_lite.strict.policy.watch import Watch
 from dynamo_lite.strict.transaction import Transaction
@@ -68,6 +69,7 @@ class TracePolicy(Surroundings):
     def __init__(self, tracer: Tracer, transaction: Transaction, origins: Origins) -> None:
         super().__init__(transaction, origins, tracer.library.module_class(), tracer.settings)
         self.tracer = tracer
+        self.seen.behind = tuple(tracer.library.tensor_types())
         self.watch = Watch(self)
         self.observer: Observer | None = self.watch
         self._caches: dict[int, tuple[Any, Any]] = {}
@@ -109,9 +111,9 @@ class TracePolicy(Surroundings):
         """An operation of code of ours, as on tensors and sizes: operands of the program's own may be asked by it."""
         return fn(*operands) if all(map(self._is_usual, operands)) else self.watch.call(fn, operands, {})
 
-    def _ours(self, fn: FunctionType, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def _ours(self, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """A call of Python code of ours, which is as C code is. Functions of the program that it is given, or holds, are watched."""
-        held = map(cell_value, fn.__closure__ or ())
+        held = map(cell_value, getattr(fn, "__closure__", None) or ())
         if all(map(self._is_usual, (*args, *kwargs.values(), *held))):
             return fn(*args, **kwargs)
         return self.watch.call(fn, args, kwargs)
@@ -240,6 +242,8 @@ class TracePolicy(Surroundings):
                 self.ambient.before(asked, fn, args, kwargs)
             if kind is BuiltinFunctionType and fn.__name__ in LISTING:
                 self.origins.listed(fn.__self__)
+            elif fn is dir and args:
+                self.seen.want(args[0] if inherits(type(args[0]), type) else type(args[0]), ALL)
             for array in changed_by_numpy(fn, args, kwargs):
                 self.transaction.write("content", array, None)
         symbolic = tables.SYMBOLIC.get(fn) if kind is BuiltinFunctionType or kind is type else None
