@@ -22,6 +22,7 @@ import numpy as np
 
 from dynamo_lite.strict.machine.slots import MISSING, TypeSet, inherits, mro_of
 from dynamo_lite.trace.states import arithmetic
+from fx_ir.plain import same_plain
 
 PLAIN: Final = TypeSet((int, float, complex, bool, str, bytes, type(None)))
 
@@ -85,7 +86,6 @@ _READERS: Final[dict[type, Callable[[Any], Iterable[Any]]]] = {
     memoryview: _memory,
 }
 _BY_KEY: Final = TypeSet((OrderedDict, defaultdict, Counter, MappingProxyType))
-_SETS: Final = (set, frozenset)
 _HOLDERS: Final[tuple[type, ...]] = (
     dict, list, tuple, set, frozenset, deque, MappingProxyType, ContextVar, Context, type({}.keys()), type({}.values()),
     type({}.items()),
@@ -126,17 +126,11 @@ def is_frozen(value: Any) -> bool:
 
 
 def is_changed(value: Any, before: tuple[Any, ...]) -> bool:
-    """Whether a container holds something else than ``before``, which :func:`contents` gave."""
+    """Whether a container holds something else than ``before``, which :func:`contents` gave, or in another order."""
     now = contents(value)
     if len(now) != len(before):
         return True
-    if all(map(operator.is_, now, before)):
-        return False
-    if any(inherits(type(value), cls) for cls in _SETS):
-        if all(type(item) in PLAIN for item in (*now, *before)):
-            return {(type(item), item) for item in now} != {(type(item), item) for item in before}
-        return set(map(id, now)) != set(map(id, before))
-    return not all(map(_same, now, before))
+    return not all(map(operator.is_, now, before)) and not all(map(_same, now, before))
 
 
 def _same(now: Any, before: Any) -> bool:
@@ -149,4 +143,4 @@ def _same(now: Any, before: Any) -> bool:
         return False
     if cls in VALUES:
         return all(map(_same, contents(now), contents(before)))
-    return cls in PLAIN and bool(now == before)
+    return cls in PLAIN and same_plain(now, before)

@@ -16,6 +16,7 @@ from dynamo_lite.strict.machine.slots import TypeSet, dict_of, inherits, mro_of
 from dynamo_lite.strict.policy.contents import is_changed
 from dynamo_lite.strict.policy.kinds import assume_kinds
 from dynamo_lite.strict.policy.origins import OURS, Origin, Origins, Read, StepKind, namespace_of
+from fx_ir.plain import same_plain
 
 _GENERIC: Final[Any] = object.__getattribute__
 _KNOWN_WAY: Final = TypeSet((dict, list, tuple, FunctionType, ModuleType, type)).ids
@@ -119,11 +120,16 @@ class _Writer:
             return f"{found} != {self.constant(value)}"
         if value is None or type(value) is bool or read.meaning == "identity":
             return f"{found} is not {self.constant(value)}"
-        if type(value) is float and value != value:
-            return ""
-        if type(value) in (int, float):  # 2 and 2.0 are equal and do not mean the same
-            return f"(v := {found}) != {self.constant(value)} or type(v) is not {type(value).__name__}"
-        return f"{found} != {self.constant(value)}"
+        cls = type(
+            value
+        )  # 2 and 2.0 are equal and do not mean the same; an object of the program's is not asked
+        if cls in (set, frozenset):
+            self.values["is_changed"] = is_changed
+            return f"type(v := {found}) is not {cls.__name__} or is_changed(v, {self.constant((*value,))})"
+        if cls in (int, str, bytes) or (cls is float and value and value == value):
+            return f"type(v := {found}) is not {cls.__name__} or v != {self.constant(value)}"
+        self.values["same"] = same_plain
+        return f"not same({found}, {self.constant(value)})"
 
     def walk(self) -> Callable[[Any], str | None]:
         for read in self.origins.reads():

@@ -22,7 +22,7 @@ from weakref import ReferenceType
 
 from dynamo_lite.strict.machine.slots import MISSING, TypeSet, dict_of, lookup, mro_of
 from dynamo_lite.strict.policy.caches import Held
-from dynamo_lite.strict.policy.contents import PLAIN, contents, holds_objects, is_container, places
+from dynamo_lite.strict.policy.contents import PLAIN, contents, holds_objects, is_container, is_frozen, places
 from dynamo_lite.strict.policy.origin import REGISTRIES, ByIdentity, Meaning, as_data
 from dynamo_lite.strict.policy.origin import Origin as Origin
 from dynamo_lite.strict.policy.origin import Read as Read
@@ -127,6 +127,8 @@ class Origins:
 
     def read_from(self, origin: Origin, kind: StepKind, step: Any, value: Any) -> None:
         """As :meth:`read`, from an owner whose origin is known."""
+        if kind == "item" and id(type(step)) not in _PLAIN and self._by_code(origin, step, value):
+            return
         cls = type(value)
         if id(cls) in _PLAIN:
             self._record(origin, kind, step, value, "value")
@@ -156,6 +158,16 @@ class Origins:
             self._container(made, kind, step, value, origin)
         elif step not in REGISTRIES and not _is_hooks(step) and is_container(value):
             self.assume_contents(made)
+
+    def _by_code(self, origin: Origin, key: Any, value: Any) -> bool:
+        """Whether to look a key up would run code of the key's: then all that the container holds is told, by identity."""
+        if is_frozen(key) or not is_container(origin.value):
+            return False
+        if (id(origin.value), "attr", "__contents__") not in self._reads:
+            self.assume_contents(origin)
+        if not self._is_told(value):
+            self._held_in_container(self.root(f"item of {origin.path()}", value))
+        return True
 
     def _told(self, made: Origin) -> None:
         """What C uses of an object, or tells of it, without a read that is seen."""
