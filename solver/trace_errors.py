@@ -119,5 +119,5 @@ DATA_DEPENDENT_VALUE = declare(
     "data-dependent-value",
     DataDependentError,
     "this line needs the value of {value}, which depends on data ({sources}){origin}",
-    hint="keep it symbolic: pass it to operators, or compare it after a _check(...)",
+    hint="keep it symbolic: leave out int(), float() or str() around it, pass it to operators, or compare it after a _check(...)",
 )

@@ -29,6 +29,7 @@ from fx_ir.graph import GraphModule
 from fx_ir.higher_order import HigherOrderOperator
 from fx_ir.meta import TensorMeta
 from fx_ir.node import Node
+from fx_ir.number_ops import sym_ite
 from fx_ir.ops.autograd import OPAQUE
 from fx_ir.ops.registry import Operator
 from fx_ir.program import TORCH_BRIDGE, ExportedProgram
@@ -81,6 +82,8 @@ class _TraceableWriter(_Writer):
         target = node.target
         if isinstance(target, Operator) and target.name == "_assert_scalar":
             yield f"{self.bind(torch._check, 'check')}({self.argument(node.args[0])})"
+        elif target is sym_ite:
+            yield f"{node.name} = {self.bind(torch.sym_ite, 'sym_ite')}({', '.join(map(self.argument, node.args))})"
         elif isinstance(target, Operator) and target.qualified == OPAQUE:
             if node.args[2] == WITHOUT_GRADIENTS:
                 yield f"{node.name} = {self.argument(node.args[0])}.detach()"

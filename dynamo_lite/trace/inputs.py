@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
@@ -98,12 +99,27 @@ def _expr(size: Any) -> Dimension:
 
 
 def location_of(function: Any) -> Location | None:
-    """Where a Python function is defined."""
+    """Where a Python function is defined; of a wrapper, what it wraps."""
     function = getattr(function, "__func__", function)
+    with suppress(ValueError):  # wrappers that wrap each other
+        function = inspect.unwrap(function)
     code = getattr(function, "__code__", None)
     if code is None:
         return None
     return Location(code.co_filename, code.co_firstlineno, code.co_qualname)
+
+
+def _wrapped_names(
+    forward: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]
+) -> list[str]:
+    """What the function that a wrapper wraps calls these arguments, the first ones given by position; nothing if they do not fit."""
+    try:
+        signature = inspect.signature(forward)
+        signature.bind(*args, **kwargs)
+    except (TypeError, ValueError):
+        return []
+    positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    return [each.name for each in signature.parameters.values() if each.kind in positional][: len(args)]
 
 
 def bind_call(forward: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> BoundCall:
@@ -112,7 +128,7 @@ def bind_call(forward: Callable[..., Any], args: tuple[Any, ...], kwargs: Mappin
     Raises ``arguments-do-not-fit``, and ``not-python`` for a forward whose parameters Python does not know.
     """
     where = location_of(forward)
-    # A wrapper that takes (*args, **kwargs) declares no parameters, whatever it wraps.
+    # A wrapper that takes (*args, **kwargs) declares no parameters, whatever it wraps: that tells names at most.
     try:
         signature = inspect.signature(forward, follow_wrapped=False)
     except ValueError:
@@ -125,7 +141,9 @@ def bind_call(forward: Callable[..., Any], args: tuple[Any, ...], kwargs: Mappin
     gap = False
     for index, parameter in enumerate(signature.parameters.values()):
         if parameter.kind is parameter.VAR_POSITIONAL:
-            names += [f"{parameter.name}_{i}" for i in range(max(0, len(positional) - index))]
+            count = max(0, len(positional) - index)
+            known = _wrapped_names(forward, args, kwargs) if index == 0 else []
+            names += known[:count] + [f"{parameter.name}_{i}" for i in range(len(known), count)]
             gap = True
         elif parameter.kind is parameter.VAR_KEYWORD:
             break

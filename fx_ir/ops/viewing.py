@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from fx_ir.meta import Size, Sizes
-from fx_ir.ops.shapes import at_least_one, same
+from fx_ir.ops.shapes import at_least_one, differ, fails, same
 
 
 def product(sizes: Sequence[Size]) -> Size:
@@ -46,7 +46,7 @@ def infer_size(shape: Sizes, size: Sequence[Size]) -> Sizes:
     old, new = cancel(shape, known)
     if not unknown:
         total, wanted = product(old), product(new)
-        if not same(total, wanted) and product(shape) != product(known):
+        if not same(total, wanted) and differ(product(shape), product(known)):
             raise _invalid_shape(shape, size)
         return tuple(size)
     total, divisor = product(old), product(new)
@@ -56,7 +56,7 @@ def infer_size(shape: Sizes, size: Sequence[Size]) -> Sizes:
             "can be any value and is ambiguous"
         )
     if not (type(divisor) is int and divisor == 1):
-        if total % divisor != 0:
+        if fails(total % divisor != 0, "a size that is worked out is a whole number"):
             raise _invalid_shape(shape, size)
         total = total // divisor
     index = unknown[0]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import abc
 import dataclasses
 import enum
+import functools
 import logging
 import math
 import warnings
@@ -305,3 +306,44 @@ def test_facts_about_data_discharge_questions(forward: Any, inputs: Any, strict:
     program = dl.export(model, (examples[0],), dynamic_shapes=spec, strict=strict).module()
     for example in examples:
         assert_same(model(example), program(example))
+
+
+def handed_on(forward: Any) -> Any:
+    @functools.wraps(forward)
+    def wrapper(*given: Any, **named: Any) -> Any:
+        return forward(*given, **named)
+
+    return wrapper
+
+
+def given_more(forward: Any) -> Any:
+    @functools.wraps(forward)
+    def wrapper(self: Any, *given: Any, **named: Any) -> Any:
+        return forward(self, 3, *given, **named)
+
+    return wrapper
+
+
+@both_modes
+@pytest.mark.parametrize("wrap", [torch.no_grad(), torch.inference_mode(), handed_on])
+def test_arguments_of_a_wrapped_forward_have_their_names(wrap: Any, strict: bool) -> None:
+    """In specifications, in the contract and in errors; what a wrapper adds to a call is not counted in."""
+
+    def forward(self: Any, rows: Any, factor: int = 2) -> Any:
+        return rows * factor
+
+    model = module(wrap(forward))
+    program = dl.export(
+        model, (torch.ones(3, 4), 2), dynamic_shapes={"rows": {0: dl.Dim("n")}, "factor": None}, strict=strict
+    )
+    assert torch.equal(program.module()(rows=torch.ones(5, 4), factor=2), torch.full((5, 4), 2.0))
+    with pytest.raises(dl.GuardError, match=r"rows.shape\[1\]"):
+        program.module()(torch.ones(5, 3), 2)
+    with pytest.raises(dl.InputError, match="'row', and forward was given rows, factor") as caught:
+        dl.export(model, (torch.ones(3, 4), 2), dynamic_shapes={"row": None}, strict=strict)
+    assert caught.value.location is not None and caught.value.location.file == __file__
+
+    more = module(given_more(lambda self, factor, rows: rows * factor))
+    assert dl.export(
+        more, (torch.ones(3),), dynamic_shapes=({0: dl.Dim("n")},), strict=strict
+    ).range_constraints

@@ -77,6 +77,8 @@ FUNCTIONS: Final[dict[str, Function]] = {
     "attended": _attended,
     "masked": _masked,
     "cut": _cut,
+    "off the diagonal": lambda x, at: x[:, :5][~torch.eye(5, dtype=torch.bool)].view(5, 4),
+    "in pairs": lambda x, at: x[x[:, 0] > -9].reshape(-1, 2, 3),
 }
 
 
@@ -93,6 +95,15 @@ def test_what_operators_take(name: str) -> None:
     for data in ([1, 3, -2], [2, 2, -1], [0, 4, -3], [3, 1, -5]):
         x, at = torch.randn(5, 6), torch.tensor(data)
         assert_same(function(x, at), run(x, at))
+
+
+@pytest.mark.parametrize("name", ["parts", "filled", "off the diagonal"])
+def test_they_are_what_pytorch_takes(name: str) -> None:
+    """``to_torch`` says to PyTorch's exporter what it must know of them."""
+    function = FUNCTIONS[name]
+    args = torch.randn(5, 6), torch.tensor([1, 3, -2])
+    real = dl.export(module(lambda self, x, at: function(x, at)), args).to_torch()
+    assert_same(function(*args), real.module()(*args))
 
 
 def test_what_operators_refuse_is_refused_when_the_program_runs() -> None:
