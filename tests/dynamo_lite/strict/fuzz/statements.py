@@ -135,7 +135,7 @@ COMPOUND: Final[tuple[Production, ...]] = (
     Production("for <l>[0] in <list>:\n    tick()\n    <loop>", weight=1),
     Production("for $x in <list>:\n    for $y in <iter>:\n        tick()\n        <loop>\n    <loop>", weight=1),
     Production("$n = 3\nwhile $n > 0:\n    $n -= 1\n    <loop>"),
-    Production("$n = <int> % 4\nwhile $n:\n    $n -= 1\n    <loop>\nelse:\n    <block>"),
+    Production("$n = <int> % 4\nwhile $n > 0:\n    $n -= 1\n    <loop>\nelse:\n    <block>"),
     Production("$n = 0\nwhile True:\n    $n += 1\n    if $n > 3: break\n    <loop>"),
     Production("while (<i> := <i> - 1) > 0 and tick():\n    <loop>", weight=1),
     Production("try:\n    <block>\nexcept <error> as $e:\n    report($e)\n    <handler>", weight=4),
