@@ -190,7 +190,13 @@ class ExportedForward:
             capture.assigned,
             capture.defaults,
             Conditions(
-                library, module, capture.live, capture.code and capture.code(), capture.mode, capture.settings
+                library,
+                module,
+                capture.live,
+                capture.code and capture.code(),
+                forwards=not self.strict,
+                mode=capture.mode,
+                settings=capture.settings,
             ),
             capture.asked,
         )

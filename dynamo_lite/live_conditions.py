@@ -17,7 +17,10 @@ from fx_ir.provenance import GRADIENT_MODE
 
 
 class Conditions:
-    """The conditions of one capture. ``settings`` of the process are what the program asked for, ``mode`` is the gradient mode if it asked for that."""
+    """The conditions of one capture. ``settings`` of the process are what the program asked for, ``mode`` is the gradient mode if it asked for that.
+
+    ``forwards``: whether each module's own ``forward`` is a condition, since no trace saw it being looked up.
+    """
 
     __slots__ = ("_ambient", "_code", "_hooks", "_library", "_live", "_mode", "_settings")
 
@@ -27,13 +30,14 @@ class Conditions:
         module: Any,
         live: LiveCheck | None,
         code: Code | None,
+        forwards: bool,
         mode: bool | None,
         settings: Sequence[Setting] = (),
     ) -> None:
         self._library = library
         self._live = live
         self._code = code
-        self._hooks = Hooks(module, library.hooks_everywhere(), forwards=code is None)
+        self._hooks = Hooks(module, library.hooks_everywhere(), forwards=forwards)
         self._ambient = library.ambient()
         self._mode = mode
         self._settings = tuple(settings)

@@ -10,6 +10,7 @@ import sys
 from collections import Counter, OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from types import FrameType, FunctionType
 from typing import Any, Final, NamedTuple
 
@@ -18,9 +19,11 @@ from dynamo_lite.frontend import Run
 from dynamo_lite.native_truth import asked_about
 from dynamo_lite.native_watch import Watch, user_variables, watching
 from dynamo_lite.strict.outcomes import outcome
+from dynamo_lite.strict.policy.code import Code, code_of
 from dynamo_lite.strict.policy.live_check import LiveCheck
 from dynamo_lite.strict.policy.origins import Origins
 from dynamo_lite.strict.policy.roots import assume_visible, mentions, place_module
+from dynamo_lite.strict.policy.visible import visible_code
 from dynamo_lite.trace.again import Stray, Written
 from dynamo_lite.trace.calls import ModuleCalls
 from dynamo_lite.trace.constants import held_tensors, stray_tensor
@@ -258,7 +261,13 @@ def _run(tracer: Tracer, module: Any, forward: Callable[..., Any], call: Callabl
     effects += [*seen.effects.values(), *tracer.given.effects(location_of(forward))]
     assumptions = origins.assumptions()
     live = LiveCheck(origins, module, tracer.library.is_tensor)
-    return Run(leaves, spec, buffers, effects, assumptions, live, None, strays, written)
+    code = partial(_code, origins, modules, functions)
+    return Run(leaves, spec, buffers, effects, assumptions, live, code, strays, written)
+
+
+def _code(origins: Origins, named: list[tuple[str, Any]], functions: list[FunctionType]) -> Code:
+    """What code is taken for granted; asked for by who calls a live module."""
+    return code_of(visible_code(origins, [child for _, child in named], functions), origins)
 
 
 def _assume_looks(origins: Origins, named: list[tuple[str, Any]], seen: Watch) -> None:

@@ -130,11 +130,11 @@ class Net(nn.Module):
 """
 
 
-def build(body: str) -> tuple[Any, types.SimpleNamespace]:
+def build(body: str, strict: bool = True) -> tuple[Any, types.SimpleNamespace]:
     """A decorated module whose forward multiplies by ``body``, and all the names of its source, made for it alone."""
     names: dict[str, Any] = {"nn": nn, "torch": torch, "__name__": "program_under_test"}
     exec(compile(SOURCE.replace("BODY", body), "program_under_test.py", "exec"), names)
-    model = dl.exported(strict=True)(names["Net"])()
+    model = dl.exported(strict=strict)(names["Net"])()
     names["globals"] = names
     return model, types.SimpleNamespace(**names)
 
@@ -280,6 +280,30 @@ def test_changed_code_is_a_miss(name: str) -> None:
     twin.load_state_dict(model.state_dict())
     assert before == run(eager, twin, x)
     assert run(model, x) == before
+    change(model, names)
+    with pytest.raises(dl.GuardError) as caught:
+        model(x)
+    assert caught.value.id == "live-state-changed"
+    assert run(eager, model, x) != before
+
+
+SEEN_BY_NAME: Final = (
+    "code of a function", "defaults of a function", "keyword defaults", "a keyword default", "function", "code of a helper",
+    "global that hides a builtin", "method through the namespace", "method of a library's module", "method of the class",
+    "property", "class of an object", "bases",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SEEN_BY_NAME)
+def test_changed_code_is_a_miss_of_nonstrict_mode(name: str) -> None:
+    """Without seeing reads: classes of modules and of objects that they hold, and what the user's functions name."""
+    body, change = CHANGES[name]
+    model, names = build(body, strict=False)
+    x = numbers(4, 3)
+    before = run(model, x)
+    for _ in range(2):
+        quiet(model, names)
+        assert run(model, x) == before
     change(model, names)
     with pytest.raises(dl.GuardError) as caught:
         model(x)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import abc
 import builtins
 from collections.abc import Iterable, Mapping
+from functools import partial
 from itertools import chain
 from operator import call, is_, itemgetter
 from types import BuiltinFunctionType, FunctionType
@@ -21,6 +22,7 @@ from dynamo_lite.strict.policy.contents import PLAIN
 from dynamo_lite.strict.policy.origins import Origins
 from dynamo_lite.strict.policy.seen import ALL, Seen, may_change
 
+_Name = tuple[dict[str, Any], str, Any]
 _JOIN: Final = b"".join
 _BUILTINS: Final = vars(builtins)
 _CODE: Final = (FunctionType, BuiltinFunctionType)
@@ -138,9 +140,12 @@ class _Functions:
 
 
 class _Names:
-    """Globals that were looked for in vain, and what the builtins held instead."""
+    """Globals that were looked for in vain, and what the builtins held instead; globals that are code (``named``)."""
 
-    def __init__(self, names: Iterable[tuple[dict[str, Any], str, Any]]) -> None:
+    def __init__(self, names: Iterable[_Name], named: Iterable[_Name]) -> None:
+        self._named = list(named)
+        self._gets = [partial(space.get, name) for space, name, _ in self._named]
+        self._globals = [value for *_, value in self._named]
         spaces: dict[int, tuple[dict[str, Any], list[str]]] = {}
         held: dict[str, Any] = {}
         for namespace, name, value in names:
@@ -161,8 +166,10 @@ class _Names:
     def hold(self) -> bool:
         """Whether all is absent that was, and the builtins are what they were."""
         try:
-            return all(map(call, self._asks, self._tuples)) and all(
-                map(is_, self._get(_BUILTINS), self._values)
+            return (
+                all(map(call, self._asks, self._tuples))
+                and all(map(is_, self._get(_BUILTINS), self._values))
+                and all(map(is_, map(call, self._gets), self._globals))
             )
         except KeyError:
             return False
@@ -173,6 +180,9 @@ class _Names:
             for name in absent:
                 if name in keys:
                     return f"the global {name}"
+        for space, name, value in self._named:
+            if space.get(name) is not value:
+                return f"the global {name}"
         changed = (name for name, value in self._held.items() if _BUILTINS.get(name, MISSING) is not value)
         return next((f"the builtin {name}" for name in changed), None)
 
@@ -234,7 +244,7 @@ class Code:
         self._classes = _Classes(classes, seen.wanted)
         self._functions = _Functions(seen.functions())
         self._marks = _Marks(self._classes, self._functions)
-        self._names = _Names(seen.names.values())
+        self._names = _Names(seen.names.values(), seen.held.values())
         self._judgements = _Judgements(seen.judgements.values())
 
     def holds(self) -> bool:

@@ -26,7 +26,7 @@ def may_change(cls: type) -> bool:
 class Seen:
     """Collected while a trace runs; read after it. What the trace itself made is left out."""
 
-    __slots__ = ("_functions", "_transaction", "_types", "behind", "judgements", "names", "wanted")
+    __slots__ = ("_functions", "_transaction", "_types", "behind", "held", "judgements", "names", "wanted")
 
     def __init__(self, transaction: Transaction) -> None:
         self._transaction = transaction
@@ -36,6 +36,7 @@ class Seen:
         self.judgements: dict[tuple[int, int], tuple[type, type]] = {}
         # by class, names that matter whatever they stand for
         self.wanted: dict[int, tuple[type, set[str]]] = {}
+        self.held: dict[tuple[int, str], tuple[dict[str, Any], str, Any]] = {}
         # the globals in which a name was not found, the name, and what the builtins held for it
         self.names: dict[tuple[int, str], tuple[dict[str, Any], str, Any]] = {}
 
@@ -66,6 +67,10 @@ class Seen:
     def missing(self, namespace: dict[str, Any], name: str, value: Any = MISSING) -> None:
         """A global was not found; the builtins held ``value`` for it, or nothing."""
         self.names.setdefault((id(namespace), name), (namespace, name, value))
+
+    def named(self, namespace: dict[str, Any], name: str, value: Any) -> None:
+        """A global is a function or a class, and goes on to be."""
+        self.held.setdefault((id(namespace), name), (namespace, name, value))
 
     def functions(self) -> list[FunctionType]:
         """The functions from outside that ran."""
