@@ -14,7 +14,7 @@ from tests.fx_ir.ops.all_samples import ATEN, BY_OPERATOR, NOT_SAMPLED
 from tests.fx_ir.ops.sampling import arguments, leaves
 from tests.fx_ir.ops.test_same_as_torch import to_torch, torch_overload
 
-# … and whose last bits depend on where the operands lie in memory.
+# About sizes and conditions alone, or with last bits that depend on where the operands lie in memory.
 SKIPPED = {name for name in ATEN if ATEN[name].name.startswith(("sym_", "_assert", "linalg_lstsq"))}
 
 
