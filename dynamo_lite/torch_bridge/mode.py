@@ -187,7 +187,8 @@ def _patched() -> Iterator[None]:
     try:
         Function.apply = classmethod(_from_native(answered, apply.__func__))
         torch._C._InferenceMode = _while_tracing(_Inference, inference)
-        _ScriptMethod.__call__ = _while_tracing(_refuse_script, script.__func__)
+        # Testing tools of PyTorch put a function of theirs in its place.
+        _ScriptMethod.__call__ = _while_tracing(_refuse_script, getattr(script, "__func__", script))
         for owner, name, answer in PATCHED:
             setattr(owner, name, _from_native(answer, getattr(owner, name)))
         for owner, name, cls in classes:

@@ -89,17 +89,10 @@ def outcome(
     if any(leaves[i].layout is not torch.strided for i in places):
         return None
 
-    def forward(self: Any, tensors: Any) -> Any:
-        held = list(leaves)
-        for i, tensor in zip(places, tensors, strict=True):
-            held[i] = tensor
-        first, rest, named = pytree.tree_unflatten(held, spec)
-        return call(first, *rest, **named)
-
     def given() -> list[torch.Tensor]:
         return copies([leaves[i] for i in places], grad)
 
-    model, shown = module(forward), repr(pytree.tree_map(short, sample))[:300]
+    model, shown = _calling(call, leaves, places, spec), repr(pytree.tree_map(short, sample))[:300]
     with torch.set_grad_enabled(grad):
         try:
             expected = ran(model, given(), grad)
@@ -117,6 +110,88 @@ def outcome(
             return Outcome("wrong", f"runs into {type(error).__name__}: {str(error)[:150]}", shown)
     problem = differs(expected, found, values) or misdescribed(program, found[0])
     return Outcome("wrong" if problem else "same", problem or "", shown)
+
+
+def dynamic_outcomes(op: Any, most: int) -> Iterator[Outcome]:
+    """What becomes of the samples of an operator where the first size of every tensor is dynamic."""
+    for dtype in DTYPES:
+        if dtype in op.supported_dtypes("cpu"):
+            for sample in samples(op, dtype, most):
+                yield from filter(None, [dynamic_outcome(op.op, sample, op.name not in UNDETERMINED)])
+
+
+def dynamic_outcome(call: Callable[..., Any], sample: Sample, values: bool) -> Outcome | None:
+    """As :func:`outcome`, of dynamic sizes: at the example, with all tensors repeated, cut to one row, and with one alone repeated.
+
+    What the contract refuses then is no fault.
+    """
+    leaves, spec = pytree.tree_flatten(sample)
+    places = [i for i, leaf in enumerate(leaves) if isinstance(leaf, torch.Tensor)]
+    given = [leaves[i] for i in places]
+    if not given or any(tensor.layout is not torch.strided for tensor in given):
+        return None
+    model, shown = _calling(call, leaves, places, spec), repr(pytree.tree_map(short, sample))[:300]
+    with torch.no_grad():
+        try:
+            ran(model, copies(given, False), False)
+        except Exception:
+            return None
+        sizes = ([{0: dl.Dim.AUTO} if tensor.ndim else {} for tensor in given],)
+        try:
+            program = dl.export(model, (copies(given, False),), dynamic_shapes=sizes, strict=False).module()
+        except ExportError as error:
+            return Outcome("refused", f"{error.id}: {str(error).splitlines()[0][:150]}", shown)
+        except Exception as error:
+            return Outcome("wrong", f"raises {type(error).__name__}: {str(error)[:150]}", shown)
+        for settings in (
+            given,
+            [_rows(t, 2) for t in given],
+            [_rows(t, 0) for t in given],
+            [_rows(given[0], 2), *given[1:]],
+        ):
+            problem = _differs_at(model, program, settings, values)
+            if problem is not None:
+                return Outcome("wrong", problem, shown)
+    return Outcome("same", "", shown)
+
+
+def _rows(tensor: torch.Tensor, times: int) -> torch.Tensor:
+    """The tensor repeated along its first dimension; its first row where ``times`` is 0."""
+    if not tensor.ndim or not tensor.shape[0]:
+        return tensor
+    return torch.cat([tensor] * times) if times else tensor[:1].clone()
+
+
+def _differs_at(model: Any, program: Any, given: list[torch.Tensor], values: bool) -> str | None:
+    found: Any
+    expected: Any
+    try:
+        found = ran(program, copies(given, False), False)
+    except dl.GuardError:
+        return None
+    except Exception as error:
+        found = error
+    try:
+        expected = ran(model, copies(given, False), False)
+    except Exception as error:
+        expected = error
+    if isinstance(found, Exception) or isinstance(expected, Exception):
+        both = isinstance(found, Exception) and isinstance(expected, Exception)
+        return None if both else f"{[short(t) for t in given]}: {found!r:.150} and {expected!r:.150}"
+    return differs(expected, found, values)
+
+
+def _calling(call: Callable[..., Any], leaves: list[Any], places: list[int], spec: Any) -> Any:
+    """A module of one call, which is given the tensors among its arguments."""
+
+    def forward(self: Any, tensors: Any) -> Any:
+        held = list(leaves)
+        for i, tensor in zip(places, tensors, strict=True):
+            held[i] = tensor
+        first, rest, named = pytree.tree_unflatten(held, spec)
+        return call(first, *rest, **named)
+
+    return module(forward)
 
 
 def misdescribed(program: Any, results: Any) -> str | None:

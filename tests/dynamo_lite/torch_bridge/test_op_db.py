@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import pytest
 
-from tests.dynamo_lite.torch_bridge.op_db import SAMPLES, operators, outcomes
+from tests.dynamo_lite.torch_bridge.op_db import SAMPLES, dynamic_outcomes, operators, outcomes
 
 # Operators of which some samples are refused, most of them one variant alone; of all others every sample is captured.
 REFUSED: Final = frozenset(
@@ -36,7 +36,7 @@ def check(op: Any, most: int) -> None:
 
 KINDS: Final = frozenset({
     "missing-operator", "in-place-changes-shape", "in-place-view", "data-dependent-size", "branch-on-tensor-data",
-    "gradient-written", "tensor-kind",
+    "gradient-written", "tensor-kind", "rank-depends-on-data",
 })  # fmt: skip
 """Why samples are refused."""
 
@@ -58,6 +58,42 @@ def test_all_operators(part: int) -> None:
     for op in operators()[part::PARTS]:
         try:
             check(op, SAMPLES)
+        except AssertionError as error:
+            problems.append(f"{op.name}: {error}")
+    assert problems == []
+
+
+def check_dynamic(op: Any, most: int) -> None:
+    """No sample is wrong at any size."""
+    if op.name == "nn.functional.embedding_bag":
+        return  # repeated offsets go back, and what PyTorch makes of them is whatever memory holds
+    found = list(dynamic_outcomes(op, most))
+    assert [one for one in found if one.kind == "wrong"] == []
+    assert all(one.what.partition(":")[0] in KINDS for one in found if one.kind == "refused"), found
+
+
+DYNAMIC: Final = (
+    *QUICK, "einsum", "linalg.svd", "linalg.lstsq", "linalg.pinv", "special.bessel_j0", "igamma", "scatter_add", "nn.functional.glu", "lu_unpack",
+)  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", DYNAMIC)
+def test_dynamic_sizes(name: str) -> None:
+    tried = [op for op in operators() if op.name == name]
+    assert tried
+    for op in tried:
+        check_dynamic(op, 3)
+
+
+@pytest.mark.long
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("part", range(PARTS))
+def test_dynamic_sizes_of_all_operators(part: int) -> None:
+    problems = []
+    for op in operators()[part::PARTS]:
+        try:
+            check_dynamic(op, 8)
         except AssertionError as error:
             problems.append(f"{op.name}: {error}")
     assert problems == []
