@@ -14,8 +14,7 @@ from fx_ir import fake_context
 from fx_ir.dtypes import int64
 from fx_ir.meta import Size, TensorMeta
 from fx_ir.ops.arrays import Array
-from fx_ir.ops.matmul import check_same_dtype
-from fx_ir.ops.recurrent import STEPS, Step, run
+from fx_ir.ops.recurrent import STEPS, Step, checked_width, plain, run
 from fx_ir.ops.registry import register
 from fx_ir.ops.shapes import differ, same
 
@@ -97,18 +96,8 @@ def pad(
 def _fake_run(
     data: TensorMeta, states: Sequence[TensorMeta], params: Sequence[TensorMeta], bidirectional: bool
 ) -> TensorMeta:
-    check_same_dtype(data, *states, *params)
-    features = params[0].shape[1]
-    if differ(data.shape[-1], features):
-        raise RuntimeError(
-            f"input.size(-1) must be equal to input_size. Expected {features}, got {data.shape[-1]}"
-        )
-    width: Size = states[0].shape[-1] * (2 if bidirectional else 1)
+    width = checked_width(data, states, params, bidirectional)
     return TensorMeta((data.shape[0], width), data.dtype, data.device)
-
-
-def _plain(meta: TensorMeta) -> TensorMeta:
-    return TensorMeta(meta.shape, meta.dtype, meta.device)
 
 
 def _fake_several(
@@ -116,27 +105,15 @@ def _fake_several(
     batch_sizes: TensorMeta,
     hx: Sequence[TensorMeta],
     params: Sequence[TensorMeta],
-    has_biases: bool,
-    num_layers: int,
-    dropout: float,
-    train: bool,
-    bidirectional: bool,
+    *options: Any,
 ) -> tuple[TensorMeta, ...]:
-    return _fake_run(data, hx, params, bidirectional), _plain(hx[0]), _plain(hx[1])
+    return _fake_run(data, hx, params, options[-1]), plain(hx[0]), plain(hx[1])
 
 
 def _fake_single(
-    data: TensorMeta,
-    batch_sizes: TensorMeta,
-    hx: TensorMeta,
-    params: Sequence[TensorMeta],
-    has_biases: bool,
-    num_layers: int,
-    dropout: float,
-    train: bool,
-    bidirectional: bool,
+    data: TensorMeta, batch_sizes: TensorMeta, hx: TensorMeta, params: Sequence[TensorMeta], *options: Any
 ) -> tuple[TensorMeta, ...]:
-    return _fake_run(data, [hx], params, bidirectional), _plain(hx)
+    return _fake_run(data, [hx], params, options[-1]), plain(hx)
 
 
 def _run(*arguments: Any) -> tuple[Array, list[Array]]:

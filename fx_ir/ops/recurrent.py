@@ -139,6 +139,19 @@ def run(
 # --- fake rules ------------------------------------------------------------------------------------------------------
 
 
+def checked_width(
+    input: TensorMeta, states: Sequence[TensorMeta], params: Sequence[TensorMeta], bidirectional: bool
+) -> Size:
+    """The features of a network's output. RuntimeError where operands do not go together."""
+    check_same_dtype(input, *states, *params)
+    features = params[0].shape[1]
+    if differ(input.shape[-1], features):
+        raise RuntimeError(
+            f"input.size(-1) must be equal to input_size. Expected {features}, got {input.shape[-1]}"
+        )
+    return states[0].shape[-1] * (2 if bidirectional else 1)
+
+
 def _fake_run(
     input: TensorMeta,
     states: Sequence[TensorMeta],
@@ -148,18 +161,12 @@ def _fake_run(
 ) -> TensorMeta:
     if input.ndim != 3:
         raise RuntimeError(f"RNN: Expected input to be 3D, got {input.ndim}D instead")
-    check_same_dtype(input, *states, *params)
-    features = params[0].shape[1]
-    if differ(input.shape[-1], features):
-        raise RuntimeError(
-            f"input.size(-1) must be equal to input_size. Expected {features}, got {input.shape[-1]}"
-        )
+    width = checked_width(input, states, params, bidirectional)
     batch_dim = 0 if batch_first else 1
     if differ(input.shape[batch_dim], states[0].shape[1]):
         raise RuntimeError(
             f"Expected hidden size {list(states[0].shape)} to agree with the batch of input {list(input.shape)}"
         )
-    width: Size = states[0].shape[-1] * (2 if bidirectional else 1)
     shape = (*input.shape[:-1], width)
     if batch_first:
         strides = lambda: (width, shape[0] * width, 1)  # noqa: E731
@@ -167,22 +174,15 @@ def _fake_run(
     return TensorMeta(shape, input.dtype, input.device)
 
 
-def _plain(meta: TensorMeta) -> TensorMeta:
+def plain(meta: TensorMeta) -> TensorMeta:
+    """A new tensor of the same kind, contiguous."""
     return TensorMeta(meta.shape, meta.dtype, meta.device)
 
 
 def _fake_lstm(
-    input: TensorMeta,
-    hx: Sequence[TensorMeta],
-    params: Sequence[TensorMeta],
-    has_biases: bool,
-    num_layers: int,
-    dropout: float,
-    train: bool,
-    bidirectional: bool,
-    batch_first: bool,
+    input: TensorMeta, hx: Sequence[TensorMeta], params: Sequence[TensorMeta], *options: Any
 ) -> tuple[TensorMeta, ...]:
-    return _fake_run(input, hx, params, bidirectional, batch_first), _plain(hx[0]), _plain(hx[1])
+    return _fake_run(input, hx, params, *options[-2:]), plain(hx[0]), plain(hx[1])
 
 
 def _lstm(
@@ -193,17 +193,9 @@ def _lstm(
 
 
 def _fake_simple(
-    input: TensorMeta,
-    hx: TensorMeta,
-    params: Sequence[TensorMeta],
-    has_biases: bool,
-    num_layers: int,
-    dropout: float,
-    train: bool,
-    bidirectional: bool,
-    batch_first: bool,
+    input: TensorMeta, hx: TensorMeta, params: Sequence[TensorMeta], *options: Any
 ) -> tuple[TensorMeta, ...]:
-    return _fake_run(input, [hx], params, bidirectional, batch_first), _plain(hx)
+    return _fake_run(input, [hx], params, *options[-2:]), plain(hx)
 
 
 def _simple(step: Step) -> Callable[..., tuple[Array, Array]]:
@@ -229,7 +221,7 @@ def _fake_lstm_cell(
     input: TensorMeta, hx: Sequence[TensorMeta], w_ih: TensorMeta, *rest: Any
 ) -> tuple[TensorMeta, TensorMeta]:
     _check_cell(input, hx[0], w_ih)
-    return _plain(hx[0]), _plain(hx[1])
+    return plain(hx[0]), plain(hx[1])
 
 
 def _lstm_cell(
@@ -245,7 +237,7 @@ def _lstm_cell(
 
 def _fake_cell(input: TensorMeta, hx: TensorMeta, w_ih: TensorMeta, *rest: Any) -> TensorMeta:
     _check_cell(input, hx, w_ih)
-    return _plain(hx)
+    return plain(hx)
 
 
 def _cell(step: Step) -> Callable[..., Array]:
