@@ -13,6 +13,7 @@ import decimal
 import logging
 import operator
 import os
+import re
 import sys
 import threading
 import time
@@ -21,6 +22,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from decimal import Decimal
 from typing import Any, Final
+from zoneinfo import ZoneInfo
 
 import numpy as np
 import pytest
@@ -39,6 +41,10 @@ LIST, OBJECT, UNSET = (contextvars.ContextVar[Any](name) for name in ("LIST", "O
 
 class Slotted:
     __slots__ = ("m", "n")
+
+
+class Whole(int):
+    """A number of a class of its own."""
 
 
 class Holder:
@@ -61,6 +67,10 @@ class Holder:
         self.members = {threading.Event()}
         for each in self.members:
             each.n = 3  # type: ignore[attr-defined]
+        self.whole: Any = Whole(3)
+        self.match: Any = re.match("a*", "aaa")
+        self.zone = ZoneInfo("America/New_York")
+        self.dots: Any = ...
         self.context = contextvars.copy_context()
         self.day = datetime.date(2000, 1, 1)
         self.spaces = [types.SimpleNamespace(n=3)]
@@ -254,6 +264,13 @@ ROWS: Final[dict[str, tuple[Read, Change]]] = {
     ),
     "nested_set": (lambda held: len(held.nested["c"]), lambda held: held.nested["c"].add(5)),
     "nested_text": (lambda held: len(repr(held.nested)), lambda held: held.nested["a"].update(m=5)),
+    "number_of_a_class": (lambda held: held.whole + 1, lambda held: setattr(held, "whole", Whole(5))),
+    "match": (lambda held: held.match.end(), lambda held: setattr(held, "match", re.match("a", "a"))),
+    "zone_held": (
+        lambda held: len(str(datetime.datetime(2020, 1, 1, tzinfo=held.zone).tzname())),
+        lambda held: setattr(held, "zone", ZoneInfo("Asia/Kathmandu")),
+    ),
+    "dots": (lambda held: 1.0 + (held.dots is ...), lambda held: setattr(held, "dots", NotImplemented)),
     "day": (lambda held: len(held.day.strftime("%B")), lambda held: setattr(held, "day", datetime.date(2000, 9, 1))),
     "text_of_spaces": (lambda held: len(f"{held.spaces!r}"), lambda held: setattr(held.spaces[0], "n", 12345)),
     "text_of_errors": (lambda held: len(repr(held.errors)), lambda held: setattr(held.errors[0], "args", (12345,))),

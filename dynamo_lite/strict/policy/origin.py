@@ -6,7 +6,7 @@ from array import array
 from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass
-from types import MappingProxyType
+from types import BuiltinFunctionType, FunctionType, MappingProxyType
 from typing import Any, Final, Literal
 
 from fx_ir.provenance import Assumption, AssumptionKind
@@ -95,7 +95,12 @@ def as_data(reads: Iterable[Read]) -> list[Assumption]:
         expected = read.value
         path = read.path()
         if read.meaning in ("identity", "type"):
-            expected = f"{getattr(expected, '__module__', '')}.{getattr(expected, '__qualname__', '')}"
+            named = (
+                expected
+                if isinstance(expected, (type, FunctionType, BuiltinFunctionType))
+                else type(expected)
+            )
+            expected = f"{getattr(named, '__module__', '')}.{getattr(named, '__qualname__', '')}"
         if read.meaning in ("length", "type", "keys"):
             path = read.origin.path()
         if read.meaning == "keys" and read.origin.parent is not None:

@@ -6,19 +6,24 @@ they are loaded from an object that has one. A plain value read from such an obj
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from functools import partial
 from types import (
     BuiltinFunctionType,
     FunctionType,
+    GenericAlias,
     MemberDescriptorType,
     MethodType,
     MethodWrapperType,
     ModuleType,
     SimpleNamespace,
+    TracebackType,
+    UnionType,
 )
 from typing import Any, Final
 from weakref import ReferenceType
+from zoneinfo import ZoneInfo
 
 from dynamo_lite.strict.machine.slots import MISSING, TypeSet, dict_of, lookup, mro_of
 from dynamo_lite.strict.policy.caches import Held
@@ -38,6 +43,10 @@ _READ_WHOLE: Final = TypeSet((tuple, list, set, frozenset, dict)).ids
 _PLAIN: Final = PLAIN.ids
 _BY_IDENTITY: Final = (FunctionType, BuiltinFunctionType, type)
 _TOLD_BY_C: Final = (SimpleNamespace, BaseException)  # methods of C's read the state of these
+_LEAVES: Final = (
+    int, float, complex, str, bytes, re.Match, GenericAlias, UnionType, TracebackType, ZoneInfo, type(...), type(NotImplemented),
+)  # fmt: skip
+"""What C code reads of instances of these, and of subclasses, no read tells: that they are the same objects is assumed."""
 _SELF: Final = (super.__dict__["__self__"].__get__, MethodWrapperType.__dict__["__self__"].__get__)
 LIMIT: Final = 1000  # items of a container whose origins are kept
 
@@ -158,6 +167,8 @@ class Origins:
             self._container(made, kind, step, value, origin)
         elif step not in REGISTRIES and not _is_hooks(step) and is_container(value):
             self.assume_contents(made)
+        elif issubclass(cls, _LEAVES) and (kind != "attr" or holds(origin.value, step, value)):
+            self._record(origin, kind, step, value, "identity")
 
     def _by_code(self, origin: Origin, key: Any, value: Any) -> bool:
         """Whether to look a key up would run code of the key's: then all that the container holds is told, by identity."""
