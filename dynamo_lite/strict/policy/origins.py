@@ -142,12 +142,12 @@ class Origins:
         if id(cls) in _PLAIN:
             self._record(origin, kind, step, value, "value")
             return
-        if kind == "attr":
-            self.shadow(origin, step)
         known = self._known.get(id(value))
         if known is not None:
             self._again(known, origin, kind, step)
             return
+        if kind == "attr":
+            self.shadow(origin, step)
         if cls is ModuleType:
             self.place(value, origin, kind, step)
             return
@@ -201,6 +201,8 @@ class Origins:
         registry = type(step) is str and step in REGISTRIES
         if registry or (_owner(known.parent) is _owner(origin) and _is_step(known.step, step)):
             return
+        if kind == "attr":
+            self.shadow(origin, step)
         cls = type(known.value)
         if cls is ModuleType:
             return
@@ -270,6 +272,11 @@ class Origins:
     def assume_class(self, origin: Origin) -> None:
         """The object's class is what it is."""
         self._record(origin, "attr", "__class__", type(origin.value), "type")
+
+    def assume_object(self, origin: Origin) -> None:
+        """A path goes on to lead to this very object."""
+        if origin.parent is not None:
+            self._record(origin.parent, origin.kind, origin.step, origin.value, "identity")
 
     def listed(self, registry: Any) -> None:
         """All of a registry was read: it goes on to have the keys that it has."""

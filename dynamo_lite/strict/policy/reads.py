@@ -38,6 +38,7 @@ class Reads(NullPolicy):
         self.origins = origins
         self.seen = Seen(transaction)
         self._passed: set[tuple[int, str]] = set()  # modules whose registries were read up to this one
+        self._answered: set[tuple[int, str]] = set()  # attributes of modules that a registry gave
         self._module_getattr = _look_up_of(module_class)
 
     def load_global(self, namespace: dict[str, Any], name: str, value: Any) -> Any:
@@ -117,7 +118,9 @@ class Reads(NullPolicy):
                 self._read(origin, "attr", "__dict__", own)
             for each in _REGISTRY_NAMES[: _REGISTRY_NAMES.index(holder) + 1]:
                 registry = self.load_item(own, each, own[each])
-        self.not_held(obj, name)
+        if (id(obj), name) not in self._answered:
+            self._answered.add((id(obj), name))
+            self.not_held(obj, name)
         return self.load_item(registry, name, self.operate(operator.getitem, registry, name))
 
     def described(self, cls: type, name: str, attribute: Any) -> None:
