@@ -22,6 +22,7 @@ from fx_ir.pytree_registry import (
     SequenceKey,
     child_keys,
     is_namedtuple_class,
+    named_def,
     node_def,
     register_constant,
     register_dataclass,
@@ -31,7 +32,7 @@ from fx_ir.pytree_registry import (
 
 __all__ = [
     "BY_SERIALIZED_NAME", "LEAF_SPEC", "REGISTRY", "GetAttrKey", "KeyPath", "LeafSpec", "MappingKey", "NodeDef", "SequenceKey",
-    "TreeSpec", "child_keys", "describe_shape", "describe_tree", "is_namedtuple_class", "key_get", "keystr", "node_def",
+    "TreeSpec", "child_keys", "describe_shape", "describe_tree", "is_namedtuple_class", "key_get", "keystr", "named_def", "node_def",
     "register_constant", "register_dataclass", "register_namedtuple", "register_pytree_node", "spec_paths", "tree_all",
     "tree_any", "tree_flatten", "tree_flatten_with_path", "tree_iter", "tree_leaves", "tree_map", "tree_map_only",
     "tree_map_with_path", "tree_structure", "tree_unflatten",

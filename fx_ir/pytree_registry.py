@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+import sys
 from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterable
+from types import ModuleType
 from typing import Any, Final
 
 from fx_ir.errors import PYTREE_BAD_DATACLASS, PYTREE_REGISTERED_TWICE
@@ -75,6 +77,8 @@ REGISTRY: Final[dict[type[Any], NodeDef]] = {}
 BY_SERIALIZED_NAME: Final[dict[str, NodeDef]] = {}
 RESOLVERS: Final[list[Callable[[type[Any]], NodeDef | None]]] = []
 """Asked about classes that nobody has registered: other registries of the process."""
+NAME_RESOLVERS: Final[list[Callable[[str], type[Any] | None]]] = []
+"""Asked for the class that a file means by a name which nobody has registered. What they answer is what the process holds."""
 
 
 def is_namedtuple_class(cls: type[Any]) -> bool:
@@ -92,6 +96,30 @@ def node_def(cls: type[Any]) -> NodeDef | None:
         for resolve in RESOLVERS:
             found = found or resolve(cls)
     return found
+
+
+def named_def(name: str) -> NodeDef | None:
+    """How the class is taken apart that files name so; None if no class of the process has that name."""
+    found = BY_SERIALIZED_NAME.get(name)
+    for resolve in () if found is not None else (*NAME_RESOLVERS, _imported):
+        cls = resolve(name)
+        found = None if cls is None else node_def(cls)
+        if found is not None:
+            break
+    return found
+
+
+def _imported(name: str) -> type[Any] | None:
+    """A named tuple class of a module that the process has imported. Nothing of the module runs."""
+    path, _, last = name.rpartition(".")
+    inner = [last]
+    while path and path not in sys.modules:
+        path, _, last = path.rpartition(".")
+        inner.insert(0, last)
+    held: Any = sys.modules.get(path)
+    for part in inner:
+        held = vars(held).get(part) if isinstance(held, (type, ModuleType)) else None
+    return held if isinstance(held, type) and is_namedtuple_class(held) else None
 
 
 def child_keys(definition: NodeDef, context: Context, count: int) -> list[Any]:

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from fx_ir import plain
 from fx_ir.errors import ARCHIVE_BAD, PYTREE_NOT_SERIALIZABLE, PYTREE_UNKNOWN
-from fx_ir.pytree import BY_SERIALIZED_NAME, LEAF_SPEC, NodeDef, TreeSpec, node_def
+from fx_ir.pytree import LEAF_SPEC, NodeDef, TreeSpec, named_def, node_def
 
 PROTOCOL: Final = 1
 MAX_DEPTH: Final = 200
@@ -68,7 +68,7 @@ def spec_from_json(data: Any, depth: int = 0) -> TreeSpec:
     name = data.get("type")
     if name is None:
         return LEAF_SPEC
-    definition = BY_SERIALIZED_NAME.get(name) if isinstance(name, str) else None
+    definition = named_def(name) if isinstance(name, str) else None
     if definition is None:
         raise PYTREE_UNKNOWN(name=name)
     try:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from collections import namedtuple
 from typing import Any, Final
 
 from fx_ir.ops.registry import Operator
+from fx_ir.pytree_registry import NAME_RESOLVERS
 
 _CLASSES: Final[dict[str, Any]] = {}
 _BY_OPERATOR: Final[dict[Operator, Any]] = {}
@@ -36,6 +38,20 @@ def _named_tuple(name: str, fields: tuple[str, ...]) -> Any:
 def _text(self: Any) -> str:
     held = ",\n".join(f"{name}={value!r}" for name, value in zip(self._fields, self, strict=True))
     return f"torch.return_types.{type(self).__name__}(\n{held})"
+
+
+def _named(name: str) -> Any:
+    """The class that a file names. PyTorch's own names stand for these classes where its tensors are not taken."""
+    place, _, leaf = name.rpartition(".")
+    if place == __name__ or (place == "torch.return_types" and "dynamo_lite.torch_bridge" not in sys.modules):
+        try:
+            return __getattr__(leaf)
+        except AttributeError:
+            return None
+    return None
+
+
+NAME_RESOLVERS.append(_named)
 
 
 def __getattr__(name: str) -> Any:

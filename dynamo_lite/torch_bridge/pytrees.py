@@ -57,6 +57,7 @@ def _translated(cls: type[Any], known: Any) -> NodeDef:
 
     written = theirs.SUPPORTED_SERIALIZED_TYPES.get(cls)
     name = written.serialized_type_name if written is not None else None
+    unnamed = not isinstance(name, str) or name == theirs.NO_SERIALIZED_TYPE_NAME_FOUND
     return _register(
         cls,
         NodeDef(
@@ -64,11 +65,22 @@ def _translated(cls: type[Any], known: Any) -> NodeDef:
             known.flatten_fn,
             lambda children, context: known.unflatten_fn(list(children), context),
             flatten_with_keys=with_keys,
-            serialized_type_name=name if isinstance(name, str) else f"{cls.__module__}.{cls.__qualname__}",
+            serialized_type_name=_own_name(cls) if unnamed else name,
             to_dumpable_context=written.to_dumpable_context if written is not None else None,
             from_dumpable_context=written.from_dumpable_context if written is not None else None,
         ),
     )
+
+
+def _own_name(cls: type[Any]) -> str:
+    return f"{cls.__module__}.{cls.__qualname__}"
+
+
+def named(name: str) -> type[Any] | None:
+    """The class of PyTorch's registry that a file names."""
+    unnamed = name == theirs.NO_SERIALIZED_TYPE_NAME_FOUND
+    found = None if unnamed else theirs.SERIALIZED_TYPE_TO_PYTHON_TYPE.get(name)
+    return found or next((cls for cls in theirs.SUPPORTED_NODES if _own_name(cls) == name), None)
 
 
 def _register(cls: type[Any], definition: NodeDef) -> NodeDef:
@@ -143,3 +155,4 @@ def _unflatten_dynamic(cls: type[Any], children: list[Any], filled: list[str]) -
 
 
 pytree.RESOLVERS.append(resolve)
+pytree.NAME_RESOLVERS.append(named)

@@ -207,7 +207,8 @@ class Token(NamedTuple):
     mask: Any
 
 
-def test_registered_classes_are_found_by_name_or_missed_by_name() -> None:
+def test_registered_classes_are_found_by_name_or_missed_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A named tuple class registers itself where its module holds it."""
     graph = Graph()
     nodes = [graph.placeholder(name, meta={"val": tensor(ENV, 2)}) for name in ("a", "b")]
     graph.output((call(graph, "aten::add.Tensor", *nodes),))
@@ -221,16 +222,20 @@ def test_registered_classes_are_found_by_name_or_missed_by_name() -> None:
     stream = io.BytesIO()
     save(program, stream)
     assert load(stream).contract == program.contract
-    definition = pytree.REGISTRY.pop(Token)
+    cls = Token
+    definition = pytree.REGISTRY.pop(cls)
     name = definition.serialized_type_name
     assert name is not None
     del pytree.BY_SERIALIZED_NAME[name]
+    assert load(stream).contract == program.contract
+    del pytree.REGISTRY[cls], pytree.BY_SERIALIZED_NAME[name]
+    monkeypatch.delitem(globals(), "Token")
     try:
         with pytest.raises(InputError, match="Token") as caught:
             load(stream)
         assert caught.value.id == "pytree-unknown-class" and "register" in caught.value.hint
     finally:
-        pytree.REGISTRY[Token] = definition
+        pytree.REGISTRY[cls] = definition
         pytree.BY_SERIALIZED_NAME[name] = definition
 
 

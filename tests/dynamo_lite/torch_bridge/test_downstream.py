@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import copy
+import subprocess
+import sys
 import warnings
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 import torch
@@ -279,3 +281,36 @@ def test_to_torch_warns_of_what_it_fixes() -> None:
         real = program.to_torch()
     x = torch.randn(3, 5, 3)
     torch.testing.assert_close(real.module()(x, None), layer(x))
+
+
+class Held:
+    def __init__(self, inner: Any) -> None:
+        self.inner = inner
+
+
+torch.utils._pytree.register_pytree_node(
+    Held, lambda held: ([held.inner], None), lambda children, _: Held(*children)
+)
+
+
+class Pair(NamedTuple):
+    first: Any
+    second: int = 1
+
+
+def test_named_results_are_loaded_by_another_process(tmp_path: Path) -> None:
+    """Classes of PyTorch's results, classes in its registry without a name for files, named tuples: each as it was."""
+
+    def forward(self: Any, x: Any) -> Any:
+        return Pair(x.median(1)), Held(x.sort()), x.aminmax(), x.shape
+
+    dl.save(dl.export(module(forward), (torch.randn(3, 4),)), tmp_path / "program.dlp")
+    script = (
+        "import sys, torch, dynamo_lite as dl\n"
+        f"import {__name__} as seen\n"
+        "pair, held, ends, shape = dl.load(sys.argv[1]).module()(torch.arange(12.).view(3, 4))\n"
+        "print([type(value).__name__ for value in (pair, pair.first, held, held.inner, ends, shape)], pair.second)\n"
+    )
+    run = [sys.executable, "-c", script, str(tmp_path / "program.dlp")]
+    done = subprocess.run(run, capture_output=True, text=True, cwd=Path(__file__).parents[3], check=False)
+    assert done.stdout.strip() == "['Pair', 'median', 'Held', 'sort', 'aminmax', 'Size'] 1", done.stderr
