@@ -14,7 +14,7 @@ from fx_ir.ops.arrays import Array, as_array
 from fx_ir.ops.convert import formatted, with_format
 from fx_ir.ops.creation import made
 from fx_ir.ops.registry import register, register_inplace
-from fx_ir.ops.shapes import broadcast_shapes, elementwise
+from fx_ir.ops.shapes import broadcast_shapes, elementwise, fails
 
 _OPTIONS = "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None"
 _INTEGER_OPTIONS = _OPTIONS.replace("dtype=None", "dtype=4")
@@ -66,7 +66,7 @@ def _fake_randint(
 ) -> TensorMeta:
     *bounds, size = args
     low, high = (0, bounds[0]) if len(bounds) == 1 else bounds
-    if low >= high:
+    if fails(low >= high, "a range to draw from is not empty"):
         raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
     return made(size, dtype or int64, device)
 

@@ -57,7 +57,13 @@ def _masked(x: Any, at: Any) -> Any:
 
 def _cut(x: Any, at: Any) -> Any:
     first, second = at[0].item(), at[1].item()
-    return x[:4].split([first, second]), x.narrow(1, first, 2), x.topk(second).values, torch.eye(second)
+    return (
+        x[:4].split([first, second]),
+        x.narrow(1, first, 2),
+        x.topk(second).values,
+        torch.eye(second),
+        torch.randint(0, second, (2,)) < second,
+    )
 
 
 FUNCTIONS: Final[dict[str, Function]] = {
