@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal, overload
 
@@ -299,21 +299,33 @@ class ShapeEnv(Declarations):
 
     def _forced(self, name: str) -> bool:
         """Whether adopted equalities that elimination cannot solve (``s*s == 16``) leave one value."""
-        equalities = [g for g in self.adopted if g.expr.op in ("==", "in") and name in E.free_symbols(g.expr)]
-        if not equalities:
+        adopted = list(self.adopted)
+        places = [
+            i for i, g in enumerate(adopted) if g.expr.op in ("==", "in") and name in E.free_symbols(g.expr)
+        ]
+        if not places or not self._leaves_one(name, adopted):
             return False
+        low, high = 0, len(places) - 1  # the first equality with which it is settled is the one to name
+        while low < high:
+            middle = (low + high) // 2
+            if self._leaves_one(name, adopted[: places[middle] + 1]):
+                high = middle
+            else:
+                low = middle + 1
+        self._collapsed[name] = adopted[places[low]]
+        return True
+
+    def _leaves_one(self, name: str, guards: Sequence[Guard]) -> bool:
+        """Whether these conditions imply the example's value."""
         from solver.prove import prove
 
         problem = self._problem([Condition("G0", E.eq(E.int_symbol(name), self.hints[name]))])
-        adopted = [g for g in self.adopted if g.expr is not problem.guards[0].expr]
+        adopted = [g for g in guards if g.expr is not problem.guards[0].expr]
         problem.spec += [Condition(g.id, g.expr) for g in adopted]
         for guard in adopted:
             for other in E.free_symbols(guard.expr) - problem.symbols.keys():
                 problem.symbols[other] = _declaration(self.symbols[other])
-        if prove(problem).status != "proved":
-            return False
-        self._collapsed[name] = equalities[-1]
-        return True
+        return prove(problem).status == "proved"
 
     def _why(self, guard: Guard | None, info: SymbolInfo) -> str:
         return f"{info.source} == {self.hints[info.name]}" if guard is None else self.phrase(guard.expr)

@@ -133,3 +133,17 @@ def test_functions_of_pytorch_that_only_refuse_by_data(strict: bool) -> None:
         assert torch.equal(run(*args), forward(None, *args))
         with pytest.raises(RuntimeError, match="negative entry"):
             run(args[0], -args[1])
+
+
+@both_modes
+def test_the_condition_that_settles_a_size_is_named_and_not_a_later_one(strict: bool) -> None:
+    def forward(self: Any, x: Any) -> Any:
+        n = x.shape[0]
+        if n % 4 == 0:
+            x = x + 1
+        if n * n == 144:
+            x = x * 2
+        return x - 1 if n * n * 3 + n == 444 else x
+
+    with pytest.raises(dl.ConstraintViolationError, match=r"only for 12: it needs x\.shape\[0\]\*\*2 == 144"):
+        dl.export(module(forward), (torch.ones(12),), dynamic_shapes=({0: dl.Dim.DYNAMIC},), strict=strict)
