@@ -5,6 +5,8 @@ from __future__ import annotations
 import threading
 from typing import Final
 
+from solver.sym import SymBool
+
 
 class _Modes(threading.local):
     grad: bool = True
@@ -12,6 +14,14 @@ class _Modes(threading.local):
 
 
 _MODES: Final = _Modes()
+
+
+def _flag(value: object) -> bool:
+    if issubclass(type(value), SymBool):
+        return bool(value)
+    if type(value) is not bool:
+        raise TypeError(f"argument 'enabled' must be bool, not {type(value).__name__}")
+    return value
 
 
 def grad_enabled() -> bool:
@@ -22,7 +32,7 @@ def grad_enabled() -> bool:
 def set_grad_enabled(on: bool) -> bool:
     """Sets the gradient mode of this thread and returns the one before."""
     before = _MODES.grad
-    _MODES.grad = on
+    _MODES.grad = _flag(on)
     return before
 
 
@@ -34,5 +44,5 @@ def inference_enabled() -> bool:
 def set_inference_enabled(on: bool) -> bool:
     """Sets inference mode of this thread and returns the one before."""
     before = _MODES.inference
-    _MODES.inference = on
+    _MODES.inference = _flag(on)
     return before

@@ -18,6 +18,7 @@ from typing import Any, Final
 
 import torch
 import torch.overrides
+from torch._ops import OpOverload, OpOverloadPacket
 from torch.nn.utils import parametrize
 
 from dynamo_lite import dispatch, places
@@ -50,6 +51,8 @@ _NO_OVERRIDES: Final = frozenset(
     id(getattr(torch._C, name))
     for name in ("_has_torch_function", "_has_torch_function_unary", "_has_torch_function_variadic")
 )
+# Calls of operators by their names in ``torch.ops``.
+_OPERATOR_CALLS: Final = frozenset({id(OpOverload.__call__), id(OpOverloadPacket.__call__)})
 # What keeps identities and reads no data, of the functions that are no methods of containers.
 _BY_IDENTITY: Final = frozenset(
     {
@@ -118,7 +121,9 @@ class TorchPolicy(TracePolicy):
                 self.tracer.looked("mode")
                 if fn is torch.is_inference_mode_enabled:
                     self.tracer.looked("inference")
-            return answer(*args, **kwargs)
+            if identity in _OPERATOR_CALLS:
+                return self._with(functools.partial(answer, args[0]), args[1:], kwargs)
+            return self._with(answer, args, kwargs)
         if identity in _NO_OVERRIDES:
             return False
         if identity in FLAGS:

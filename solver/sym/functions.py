@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, overload
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final, overload
 
 from solver import expr as E
 from solver.sym.methods import NumberLike
@@ -139,8 +140,18 @@ def sym_float(x: NumberLike) -> float | SymFloat:
     return float(x) if env is None else env.wrap_float(E.unary("float", _number(x)))
 
 
-def _round_with(how: str, x: NumberLike) -> int | SymInt:
+_OF_PYTHON: Final[dict[str, Callable[[Any], int]]] = {
+    "int": int,
+    "floor": math.floor,
+    "ceil": math.ceil,
+    "round": round,
+}
+
+
+def _round_with(how: str, x: Any) -> int | SymInt:
     env = env_of(x)
+    if not isinstance(x, int | float | SymNumber):
+        return _OF_PYTHON[how](x)
     if env is None:
         return E.from_float(how, E.number(x)).const if math.isfinite(x) else int(x)  # type: ignore[arg-type]
     return env.wrap_int(rounded(env, how, _number(x)))

@@ -111,10 +111,15 @@ class TracePolicy(Surroundings):
         """An operation of code of ours, as on tensors and sizes: operands of the program's own may be asked by it."""
         return fn(*operands) if all(map(self._is_usual, operands)) else self.watch.call(fn, operands, {})
 
-    def _ours(self, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def _ours(self, fn: FunctionType, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """A call of Python code of ours, which is as C code is. Functions of the program that it is given, or holds, are watched."""
-        held = map(cell_value, getattr(fn, "__closure__", None) or ())
-        if all(map(self._is_usual, (*args, *kwargs.values(), *held))):
+        if all(map(self._is_usual, map(cell_value, fn.__closure__ or ()))):
+            return self._with(fn, args, kwargs)
+        return self.watch.call(fn, args, kwargs)
+
+    def _with(self, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """A call of code of ours that holds nothing of the program."""
+        if all(map(self._is_usual, (*args, *kwargs.values()))):
             return fn(*args, **kwargs)
         return self.watch.call(fn, args, kwargs)
 
