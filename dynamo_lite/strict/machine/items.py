@@ -79,13 +79,22 @@ def key_needs_routine(frame: Frame, kind: type, key: Any) -> bool:
 
 
 def plain_key(frame: Frame, key: Any) -> Routine:
-    """The key with interpreted ``__index__`` methods applied."""
-    if type(key) is slice:
-        parts = []
-        for part in (key.start, key.stop, key.step):
-            parts.append(part if part is None else (yield from index(frame, part)))
-        return slice(*parts)
-    return (yield from index(frame, key))
+    """The key with interpreted ``__index__`` methods applied, a slice's step first, as C asks."""
+    if type(key) is not slice:
+        return (yield from index(frame, key))
+    step = yield from _slice_part(frame, key.step)
+    if step == 0:
+        raise ValueError("slice step cannot be zero")
+    first = yield from _slice_part(frame, key.start)
+    return slice(first, (yield from _slice_part(frame, key.stop)), step)
+
+
+def _slice_part(frame: Frame, part: Any) -> Routine:
+    if part is None:
+        return None
+    if lookup(type(part), "__index__") is MISSING:
+        raise TypeError("slice indices must be integers or None or have an __index__ method")
+    return (yield from index(frame, part))
 
 
 def _with_index(frame: Frame, obj: Any, key: Any) -> Routine:
@@ -165,13 +174,17 @@ def _setitem(obj: Any, key: Any, value: Any) -> None:
 
 
 def _set_with_index(frame: Frame, obj: Any, key: Any, value: Any) -> Routine:
-    obj[(yield from plain_key(frame, key))] = value
+    key = yield from plain_key(frame, key)
+    if type(obj) is list and type(key) is slice:
+        yield from _set_slice(frame, obj, key, value)
+    else:
+        obj[key] = value
 
 
 def _set_slice(frame: Frame, obj: Any, key: Any, value: Any) -> Routine:
     from dynamo_lite.strict.machine.iteration import collect
 
-    obj[key] = yield from collect(frame, value)
+    obj[key] = (yield from collect(frame, value)) if slot(frame, type(value), "__iter__") else value
 
 
 def store_subscr(frame: Frame, stack: list[Any], arg: None) -> Frame | None:

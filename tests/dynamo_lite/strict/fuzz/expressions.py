@@ -24,7 +24,7 @@ EXPRESSIONS: Final[dict[str, tuple[str, ...]]] = {
     "attr": ("x", "y", "shared", "method", "prop", "missing", "slotted"),
     "error": ERRORS,
     "int": (
-        "<digit>", "<digit>", "<i>", "<i>", "<i>", "(<int> + <int>)", "(<int> - <int>)", "(<int> * <digit>) % 97",
+        "<digit>", "<digit>", "<i>", "<i>", "<i>", "(<int> + <int>)", "(<int> - <int>)", "((<int> * <digit>) % 97)",
         "(<int> // <int>)", "(<int> % <int>)", "(<int> & <int>)", "(<int> | <int>)", "(<int> ^ <int>)", "(<digit> << 2)",
         "(<int> >> 1)", "(<digit> ** 2)", "-<i>", "+<i>", "~<i>", "len(<list>)", "len(<str>)", "len(<dict>)", "<list>[<digit>]",
         "<dict>[<key>]", "<l>[<digit>]", "<d>[<key>]", "sum(<list>)", "sum(<gen>)", "max(<list>)", "min(<list>, default=<int>)",

@@ -335,4 +335,25 @@ def main():
         try: print(get())
         except TypeError as error: report(error)
 """,
+    # a slice's parts, which C asks for the step first
+    """
+class Part:
+    def __init__(self, name, value): self.name, self.value = name, value
+    def __index__(self): print('asked', self.name); return self.value
+class Items:
+    def __init__(self, made): self.made = made
+    def __iter__(self): print('iterated'); return iter(self.made)
+def main():
+    items = [1, 2, 3, 4]
+    a, b, c, zero, none, other = Part('a', 0), Part('b', 3), Part('c', 2), Part('zero', 0), Part('none', None), object()
+    for key in (slice(a, b, c), slice(a, b, zero), slice(other, a), slice(a, other), slice(a, b, other), slice(None, none), slice(a, None, c)):
+        for of in (items, 'text', range(5), b'bytes'):
+            try: print(of[key])
+            except (TypeError, ValueError) as error: report(error)
+        try:
+            items[key] = Items([7, 8])
+            print(items)
+            del items[key]
+        except (TypeError, ValueError) as error: report(error)
+""",
 )

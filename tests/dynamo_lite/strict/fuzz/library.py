@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from tests.dynamo_lite.strict.fuzz.statements import Production
+from tests.dynamo_lite.strict.fuzz.statements import ELSE, Production, loop, tried
 
 # callables of one argument, of two, of none; operators that cannot make values large
 LIBRARY_EXPRESSIONS: Final[dict[str, tuple[str, ...]]] = {
@@ -21,7 +21,7 @@ LIBRARY_EXPRESSIONS: Final[dict[str, tuple[str, ...]]] = {
     ),
     "int": (
         "operator.index(<any>)", "int(<any>)", "len(<any>)", "<dict>.get(<key>, <int>)", "<dict>.setdefault(<key>, <int>)",
-        "(hash(<any>) % 7)", "functools.reduce(<two>, <iter>, <int>)", "sum(<iter>, <any>)", "round(<any>)", "cached(<any>)",
+        "hashed(<any>)", "functools.reduce(<two>, <iter>, <int>)", "sum(<iter>, <any>)", "round(<any>)", "cached(<any>)",
         "(<any>)[<any>]", "list.index(<list>, <any>)", "<list>.count(<any>)", "operator.length_hint(<any>, 3)", "<list>.pop(<any>)",
         "collections.Counter(<iter>)[<any>]", "collections.deque(<iter>, 3).popleft()", "bisect.bisect(<list>, <any>, key=<one>)",
     ),
@@ -99,9 +99,9 @@ LIBRARY_SIMPLE: Final[tuple[Production, ...]] = (
 
 LIBRARY_COMPOUND: Final[tuple[Production, ...]] = (
     Production("try:\n    return <any>\nfinally:\n    <block>", needs="function", weight=2),
-    Production("try:\n    <block>\nfinally:\n    if <bool>: return <any>", needs="function", weight=2),
-    Production("try:\n    <block>\nfinally:\n    if <bool>: break", needs="loop", weight=2),
-    Production("try:\n    <block>\n    continue\nexcept <error>:\n    <handler>\nfinally:\n    <block>", needs="loop", weight=2),
+    Production(tried("finally:\n    if <bool>: return <any>"), needs="function", weight=2),
+    Production(tried("finally:\n    if <bool>: break"), needs="loop", weight=2),
+    Production(tried("    continue\nexcept <error>:\n    <handler>\nfinally:\n    <block>"), needs="loop", weight=2),
     Production("with Manager(<any>, <bool>):\n    if <bool>: return <any>\n    <block>", needs="function", weight=2),
     Production("with Manager(<any>, <bool>), contextlib.suppress(<error>):\n    if <bool>: break\n    continue", needs="loop", weight=2),
     Production("with contextlib.ExitStack() as $m:\n    $m.enter_context(Manager(<any>, <bool>))\n    $m.callback(print, <any>)\n    $m.push(lambda *$r: <any>)\n    <block>", weight=2),
@@ -109,14 +109,14 @@ LIBRARY_COMPOUND: Final[tuple[Production, ...]] = (
     Production("with Manager(<any>, <bool>), Failing(<error>), Manager(<any>, <any>):\n    <block>", weight=1),
     Production("async with amanaged(<any>) as <v>:\n    <block>", needs="async", weight=3),
     Production("async with contextlib.AsyncExitStack() as $m:\n    await $m.enter_async_context(Manager(<any>, <bool>))\n    $m.push_async_callback(echo, <any>)\n    <block>", needs="async", weight=2),
-    Production("async for <i>, *<l> in Countdown(<digit>):\n    tick()\n    <loop>\nelse:\n    <block>", needs="async", weight=2),
-    Production("for <o>.x in <iter>:\n    tick()\n    <loop>", weight=1),
-    Production("for <i>, <l>[<digit>] in enumerate(<any>):\n    tick()\n    <loop>", weight=1),
-    Production("for $x in <any>:\n    tick()\n    <loop>\nelse:\n    <block>", weight=2),
-    Production("while <any>:\n    tick()\n    <loop>\n    break", weight=1),
+    Production(loop("async for <i>, *<l> in Countdown(<digit>)", ELSE), needs="async", weight=2),
+    Production(loop("for <o>.x in <iter>"), weight=1),
+    Production(loop("for <i>, <l>[<digit>] in enumerate(<any>)"), weight=1),
+    Production(loop("for $x in <any>", ELSE), weight=2),
+    Production(loop("while <any>", "\n    break"), weight=1),
     Production("try:\n    raise Grouped(<str>, [<error>(<any>), Grouped('in', [<error>(1), <error>(2)])])\nexcept* <error> as $e:\n    print($e.subgroup(lambda $x: <bool>), $e.split(<error>))\n    <starred>\nfinally:\n    print(sys.exc_info()[1])", weight=2),
     Production("try:\n    try:\n        <block>\n    except* <error> as $e:\n        raise\n    except* <error>:\n        raise <error>(<any>)\nexcept BaseExceptionGroup as $e:\n    report($e)", weight=2),
-    Production("try:\n    <block>\nexcept <any> as $e:\n    <handler>", weight=1),
+    Production(tried("except <any> as $e:\n    <handler>"), weight=1),
     Production("match <any>:\n    case Pair(a=$x, b=str($y)) | Pair($x, int() as $y) if <bool>:\n        print($x, $y)\n    case {'k': $x, 'm': _} | {'x': $x}:\n        print($x)\n    case [Vec(x=$x), *_, Color.RED | 1] | ($x,):\n        print($x)\n    case Shown($x) | Plain(y=$x):\n        <block>\n    case -1.5 | 2 | 'ab' | b'c' | None:\n        <block>\n    case [[$x, $y], *$r]:\n        print($x, $y, $r)\n    case $x:\n        print('whole', $x)", weight=3),
     Production("match <any>, <any>:\n    case ($x, $y) if $x <cmp> $y:\n        <block>\n    case [Base(x=int($x) | str($x)), *$r]:\n        print($x, $r)\n    case [{}, _]:\n        <block>", weight=1),
 )  # fmt: skip
@@ -214,6 +214,11 @@ LIBRARY_PRELUDE: Final = """
 import abc, bisect, collections, collections.abc, copy, heapq, json, operator, re
 from typing import NamedTuple
 
+def hashed(value):  # not where it may be made of addresses
+    found = hash(value)
+    own = isinstance(value, int | str | float) or inspect.isfunction(type(value).__hash__)
+    return found % 7 if own and not dataclasses.is_dataclass(value) else found is None
+
 class Declining(Base):
     def __add__(self, other): return NotImplemented
     __radd__ = __sub__ = __rsub__ = __iadd__ = __mod__ = __lt__ = __ge__ = __eq__ = __or__ = __ror__ = __add__
@@ -225,7 +230,7 @@ class Shown:
     def __repr__(self): return f'Shown({self.value!r})'
     def __str__(self): return self.value
     def __format__(self, spec): return format(self.value, spec)
-    def __hash__(self): return hash(self.value)
+    def __hash__(self): return hashed(self.value)
     def __eq__(self, other): return self.value == other
     def __getattr__(self, name):
         if name.startswith('__'): raise AttributeError(name)

@@ -18,6 +18,19 @@ class Production(NamedTuple):
     since: tuple[int, int] = (3, 11)
 
 
+ELSE: Final = "\nelse:\n    <block>"
+
+
+def loop(head: str, ending: str = "") -> str:
+    """A loop that counts its rounds, so that it comes to an end."""
+    return f"{head}:\n    tick()\n    <loop>{ending}"
+
+
+def tried(clauses: str) -> str:
+    """Statements with ``except`` and ``finally`` clauses around them."""
+    return f"try:\n    <block>\n{clauses}"
+
+
 # what a body adds to (+) or takes from (-) what is around
 GIVES: Final[dict[str, str]] = {
     "block": "",
@@ -130,20 +143,20 @@ SIMPLE: Final[tuple[Production, ...]] = (
 COMPOUND: Final[tuple[Production, ...]] = (
     Production("if <bool>:\n    <block>\nelif <any>:\n    <block>\nelse:\n    <block>", weight=3),
     Production("if <any>:\n    <block>", weight=3),
-    Production("for <i> in <iter>:\n    tick()\n    <loop>", weight=3),
-    Production("for <i>, <s> in <iter>:\n    tick()\n    <loop>\nelse:\n    print('no break')"),
-    Production("for <l>[0] in <list>:\n    tick()\n    <loop>", weight=1),
+    Production(loop("for <i> in <iter>"), weight=3),
+    Production(loop("for <i>, <s> in <iter>", "\nelse:\n    print('no break')")),
+    Production(loop("for <l>[0] in <list>"), weight=1),
     Production("for $x in <list>:\n    for $y in <iter>:\n        tick()\n        <loop>\n    <loop>", weight=1),
     Production("$n = 3\nwhile $n > 0:\n    $n -= 1\n    <loop>"),
     Production("$n = <int> % 4\nwhile $n > 0:\n    $n -= 1\n    <loop>\nelse:\n    <block>"),
     Production("$n = 0\nwhile True:\n    $n += 1\n    if $n > 3: break\n    <loop>"),
     Production("while (<i> := <i> - 1) > 0 and tick():\n    <loop>", weight=1),
-    Production("try:\n    <block>\nexcept <error> as $e:\n    report($e)\n    <handler>", weight=4),
-    Production("try:\n    <block>\nexcept (<error>, <error>) as $e:\n    <handler>\nexcept Exception as $e:\n    report($e)\n    raise", weight=2),
-    Production("try:\n    <block>\nexcept:\n    <handler>\nelse:\n    <block>\nfinally:\n    print('finally')", weight=3),
-    Production("try:\n    <block>\nfinally:\n    <block>", weight=3),
-    Production("try:\n    <block>\nexcept Exception as $e:\n    raise <error>(<any>) from $e", weight=2),
-    Production("try:\n    <block>\nexcept Exception as $e:\n    $e.add_note(<str>)\n    o = $e\n    raise", weight=1),
+    Production(tried("except <error> as $e:\n    report($e)\n    <handler>"), weight=4),
+    Production(tried("except (<error>, <error>) as $e:\n    <handler>\nexcept Exception as $e:\n    report($e)\n    raise"), weight=2),
+    Production(tried("except:\n    <handler>\nelse:\n    <block>\nfinally:\n    print('finally')"), weight=3),
+    Production(tried("finally:\n    <block>"), weight=3),
+    Production(tried("except Exception as $e:\n    raise <error>(<any>) from $e"), weight=2),
+    Production(tried("except Exception as $e:\n    $e.add_note(<str>)\n    o = $e\n    raise"), weight=1),
     Production("try:\n    raise <error>(<int>)\nexcept LookupError:\n    <handler>\nexcept Exception as $e:\n    try:\n        <handler>\n    finally:\n        print(sys.exc_info()[0], $e.__context__)", weight=2),
     Production("try:\n    try:\n        <block>\n    finally:\n        raise <error>('from finally')\nexcept Exception as $e:\n    report($e)", weight=1),
     Production("try:\n    raise ExceptionGroup('g', [<error>(1), ExceptionGroup('h', [<error>(<int>), Problem(2)])])\nexcept* <error> as $e:\n    print($e.exceptions)\n    <starred>\nexcept* (<error>, OSError) as $e:\n    report($e)\n    <starred>", weight=2),
@@ -156,7 +169,7 @@ COMPOUND: Final[tuple[Production, ...]] = (
     Production("with <o>:\n    <block>", weight=1),
     Production("with (Manager(1, True) as <v>, Manager(2, False)):\n    raise <error>(<int>)", weight=1),
     Production("async with Manager(<str>, <bool>) as <v>:\n    <block>", needs="async", weight=5),
-    Production("async for <i> in ticker(<digit>):\n    tick()\n    <loop>\nelse:\n    print('async else')", needs="async", weight=5),
+    Production(loop("async for <i> in ticker(<digit>)", "\nelse:\n    print('async else')"), needs="async", weight=5),
     Production("async for <i> in <any>:\n    <loop>", needs="async", weight=1),
     Production("match <any>:\n    case 0 | 1 | -1:\n        <block>\n    case [$x, *$r] if <bool>:\n        print($x, $r)\n    case {'k': $x, **$r}:\n        print($x, $r)\n        <block>\n    case Vec(x=$x) | Base($x):\n        print('object', $x)\n    case str($x) | float($x):\n        print($x)\n    case None | True | False:\n        print('constant')\n    case _:\n        <block>", weight=3),
     Production("match <tuple>:\n    case (int($x), int() as $y):\n        print($x, $y)\n    case [_, _, [$x, *_]]:\n        print($x)\n    case []:\n        <block>\n    case (*$r, 'text'):\n        print($r)", weight=2),
