@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -94,6 +95,17 @@ def handled_and_reraised(n: int) -> int:
     except ValueError:
         return n
     return 0
+
+
+def raised_again(n: int) -> int:
+    def again(k: int) -> None:
+        raise error
+
+    error = ValueError(n)
+    for i in range(n):
+        with contextlib.suppress(ValueError):
+            next(map(again, [i]))
+    return len(str(error))
 
 
 def big_containers(n: int) -> int:
@@ -213,7 +225,7 @@ def matching(n: int) -> int:
 # name → program, size; sizes of recursion stay below the recursion limit
 PROGRAMS: Final[tuple[tuple[Callable[[int], int], int], ...]] = (
     (loops, 20000), (recursion, 200), (generators_alive, 2000), (delegation, 200), (context_chain, 400), (raised_through, 200),
-    (handled_and_reraised, 200), (big_containers, 5000), (unpacked_calls, 5000), (long_function, 1000), (long_literals, 2000),
+    (handled_and_reraised, 200), (raised_again, 2000), (big_containers, 5000), (unpacked_calls, 5000), (long_function, 1000), (long_literals, 2000),
     (deep_nesting, 100), (many_classes, 100), (deep_inheritance, 1000), (many_functions, 500), (many_locals, 2000), (closures, 200),
     (sorting, 500), (matching, 1000),
 )  # fmt: skip

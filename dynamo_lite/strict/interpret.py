@@ -51,7 +51,7 @@ def enter(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         classes_changed()
         machine.base.depth = _depth()
         machine.base.globals = sys._getframe(2).f_globals
-        machine.limit = LIMIT.raise_it()
+        machine.begin(LIMIT.raise_it())
     error: BaseException | None = None
     try:
         return execute(machine, fn, args, kwargs or None)

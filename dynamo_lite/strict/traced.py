@@ -30,7 +30,8 @@ def run_traced(policy: Policy, fn: Callable[..., Any], args: tuple[Any, ...], kw
     try:
         RUNNING.machine = machine
         HOST.acquire(machine)
-        machine.limit = limit = LIMIT.known if nested else LIMIT.raise_it()
+        limit = LIMIT.known if nested else LIMIT.raise_it()
+        machine.begin(limit, before if nested else None)
         classes_changed()
         return execute(machine, fn, args, kwargs or None)
     except BaseException as problem:
@@ -39,18 +40,20 @@ def run_traced(policy: Policy, fn: Callable[..., Any], args: tuple[Any, ...], kw
     finally:
         RUNNING.machine = before
         try:
-            _end(machine, limit, nested)
+            _end(machine, limit, before if nested else None)
         except BaseException:  # an interrupt came in between: once more
-            _end(machine, limit, nested)
+            _end(machine, limit, before if nested else None)
             raise
 
 
-def _end(machine: Machine, limit: int, nested: bool) -> None:
+def _end(machine: Machine, limit: int, below: Machine | None) -> None:
     """What ends with a run; twice is as good as once."""
     if machine.limit != limit:
         LIMIT.change(limit)
-    if not nested:
+    if below is None:
         LIMIT.lower()
+    elif below.granted != machine.granted:
+        LIMIT.grant(below.granted)
     classes_changed()
     HOST.release(machine)
 

@@ -8,8 +8,8 @@ import types
 from typing import Any
 
 from dynamo_lite.strict.builtins.registry import replaces, replaces_directly
+from dynamo_lite.strict.machine.behind import suspended
 from dynamo_lite.strict.machine.calls import Kwargs, native
-from dynamo_lite.strict.machine.drivers import suspended
 from dynamo_lite.strict.machine.frame import Frame
 from dynamo_lite.strict.machine.generators import NO_DEFAULT, resume_next
 from dynamo_lite.strict.machine.iteration import (
@@ -24,7 +24,7 @@ from dynamo_lite.strict.machine.operators import binary_protocol
 from dynamo_lite.strict.machine.routine import Routine, call, start
 from dynamo_lite.strict.machine.slots import inherits, lookup, slot, type_name
 from dynamo_lite.strict.machine.special import bound_call, special_call
-from dynamo_lite.strict.machine.truth import index, length, truth
+from dynamo_lite.strict.machine.truth import index, length, truth, truth_now
 
 
 @replaces_directly(builtins.next)
@@ -72,6 +72,9 @@ def len_(frame: Frame, obj: Any, /) -> Routine:
 def bool_(frame: Frame, args: tuple[Any, ...], kwargs: Kwargs) -> Frame | None:
     if len(args) != 1 or kwargs:
         return native(frame, bool, args, kwargs)
+    if frame.policy is None and (now := truth_now(frame, args[0])) is not None:
+        frame.stack.append(now)
+        return None
     return start(frame, truth(frame, args[0]))
 
 

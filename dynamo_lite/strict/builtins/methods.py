@@ -9,8 +9,8 @@ from typing import Any
 from dynamo_lite.strict.builtins.registry import replaces_method, replaces_method_directly
 from dynamo_lite.strict.builtins.sorting import sort_items
 from dynamo_lite.strict.machine.attributes import VIRTUAL
+from dynamo_lite.strict.machine.behind import code_behind, suspended
 from dynamo_lite.strict.machine.calls import CALLERS, Kwargs, native
-from dynamo_lite.strict.machine.drivers import code_behind, suspended
 from dynamo_lite.strict.machine.frame import Frame, GeneratorFrame
 from dynamo_lite.strict.machine.generators import NO_DEFAULT, _over, delegate_of, resume_next, throw_first
 from dynamo_lite.strict.machine.iteration import (

@@ -12,6 +12,7 @@ from dynamo_lite.strict.builtins.registry import replaces, replaces_directly
 from dynamo_lite.strict.machine import attributes, stores
 from dynamo_lite.strict.machine.attributes import get_attr
 from dynamo_lite.strict.machine.calls import WRAPPERS, Kwargs, native
+from dynamo_lite.strict.machine.descriptors import get_native, plan_instance
 from dynamo_lite.strict.machine.frame import NULL, Frame, cell_value
 from dynamo_lite.strict.machine.routine import Routine, call, start
 from dynamo_lite.strict.machine.slots import dict_of, inherits, lookup, mro_of, slot, type_name
@@ -83,8 +84,8 @@ def _called(look_up: LookUp) -> Callable[[Frame, Any, Any, Kwargs], Frame | None
 
 
 def _instance_attribute(frame: Frame, wrapper: Any, obj: Any, name: str) -> Frame | None:
-    getter, extra = attributes._plan_instance(frame, type(obj), name)
-    if getter is attributes._get_native:
+    getter, extra = plan_instance(frame, type(obj), name)
+    if getter is get_native:
         frame.stack.append(wrapper(obj, name))
         return None
     return getter(frame, obj, name, extra)

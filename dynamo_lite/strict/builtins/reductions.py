@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from dynamo_lite.strict.builtins.registry import replaces
 from dynamo_lite.strict.machine.frame import Frame
-from dynamo_lite.strict.machine.iteration import END, get_iterator, step
+from dynamo_lite.strict.machine.iteration import END, asking, get_iterator, step
 from dynamo_lite.strict.machine.routine import Routine, call
 from dynamo_lite.strict.machine.slots import TypeSet
 from dynamo_lite.strict.machine.truth import truth
@@ -18,8 +18,9 @@ from dynamo_lite.strict.machine.truth import truth
 @replaces(builtins.any)
 def any_(frame: Frame, iterable: Any, /) -> Routine:
     iterator = yield from get_iterator(frame, iterable)
-    while (item := (yield from step(frame, iterator))) is not END:
-        if (yield from truth(frame, item)):
+    ask = asking(iterator)
+    while (item := (yield ask) if ask is not None else (yield from step(frame, iterator))) is not END:
+        if item is True or (item is not False and (yield from truth(frame, item))):
             return True
     return False
 
@@ -27,8 +28,9 @@ def any_(frame: Frame, iterable: Any, /) -> Routine:
 @replaces(builtins.all)
 def all_(frame: Frame, iterable: Any, /) -> Routine:
     iterator = yield from get_iterator(frame, iterable)
-    while (item := (yield from step(frame, iterator))) is not END:
-        if not (yield from truth(frame, item)):
+    ask = asking(iterator)
+    while (item := (yield ask) if ask is not None else (yield from step(frame, iterator))) is not END:
+        if item is False or (item is not True and not (yield from truth(frame, item))):
             return False
     return True
 
@@ -44,7 +46,8 @@ def sum_(frame: Frame, iterable: Any, /, start: Any = 0) -> Routine:
     iterator = yield from get_iterator(frame, iterable)
     plain: list[Any] = []
     total = start
-    while (item := (yield from step(frame, iterator))) is not END:
+    ask = asking(iterator)
+    while (item := (yield ask) if ask is not None else (yield from step(frame, iterator))) is not END:
         if id(type(item)) in _NUMBERS.ids and id(type(start)) in _NUMBERS.ids:
             plain.append(item)
             continue

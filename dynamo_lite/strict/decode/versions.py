@@ -18,3 +18,5 @@ COMPARISON_ASKS: Final = sys.version_info >= (3, 13)
 # in f(**mapping) a KeyError that the mapping raises is taken for a key given twice (before, one of C's own, and that only where
 # no exception is being handled)
 KEY_ERROR_IS_GIVEN_TWICE: Final = sys.version_info >= (3, 12)
+# a generator that ``for`` steps may be deeper than the recursion limit: only what it calls is counted
+FOR_STEPS_UNCOUNTED: Final = sys.version_info >= (3, 13)

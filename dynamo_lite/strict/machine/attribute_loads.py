@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from dynamo_lite.strict.machine.attributes import NATIVE_PLAN, get_attr
+from dynamo_lite.strict.machine.attributes import get_attr
+from dynamo_lite.strict.machine.descriptors import NATIVE_PLAN
 from dynamo_lite.strict.machine.frame import NULL, Frame
 from dynamo_lite.strict.machine.routine import Routine, call, start
 from dynamo_lite.strict.machine.slots import INFOS

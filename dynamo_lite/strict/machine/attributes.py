@@ -13,8 +13,25 @@ from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any, Final
 
 from dynamo_lite.strict.machine.calls import CALLERS, invoke
+from dynamo_lite.strict.machine.descriptors import (
+    ASKING_PLAN,
+    CLASSMETHOD_GET,
+    NATIVE_PLAN,
+    PLAIN_KINDS,
+    PROPERTY_GET,
+    Plan,
+    asking,
+    asks,
+    chained,
+    get_asking,
+    get_data_descriptor,
+    get_from,
+    get_native,
+    get_property,
+    plan_instance,
+)
 from dynamo_lite.strict.machine.frame import Frame, explain
-from dynamo_lite.strict.machine.routine import Routine, call, start
+from dynamo_lite.strict.machine.routine import Routine, start
 from dynamo_lite.strict.machine.slots import (
     INFOS,
     MISSING,
@@ -24,7 +41,6 @@ from dynamo_lite.strict.machine.slots import (
     info_of,
     lookup,
     mro_of,
-    plain_dict,
     slot,
 )
 from dynamo_lite.strict.machine.special import bound_call
@@ -32,49 +48,13 @@ from dynamo_lite.strict.machine.special import bound_call
 if TYPE_CHECKING:
     from dynamo_lite.strict.machine.policy import Policy
 
-Getter = Callable[[Frame, Any, str, Any], "Frame | None"]
-Plan = tuple[Getter, Any]
-
 OBJECT_GET: Final[Any] = object.__getattribute__
 TYPE_GET: Final[Any] = type.__getattribute__
 MODULE_GET: Final[Any] = ModuleType.__getattribute__
 SUPER_GET: Final[Any] = super.__getattribute__
-_PROPERTY_GET: Final[Any] = property.__get__
-_CLASSMETHOD_GET: Final[Any] = classmethod.__dict__["__get__"]
 
 # attributes that the machine gives itself: by (id(type), name)
 VIRTUAL: Final[dict[tuple[int, str], Callable[[Frame, Any], Any]]] = {}
-
-
-def _get_native(frame: Frame, obj: Any, name: str, extra: None) -> None:
-    frame.stack.append(getattr(obj, name))
-
-
-NATIVE_PLAN: Final[Plan] = (_get_native, None)
-
-
-def _get_asking(frame: Frame, obj: Any, name: str, getter: Any) -> Frame | None:
-    """C finds it, and may run code of the program for it: done in a routine, which the policy's observer is told of."""
-    if frame.policy is not None:
-        return start(frame, _asking(getter, obj, name))
-    frame.stack.append(getter(obj, name))
-    return None
-
-
-def _asking(getter: Any, obj: Any, name: str) -> Routine:
-    yield from ()  # it asks the machine for nothing
-    return getter(obj, name)
-
-
-_ASKING_PLAN: Final[Plan] = (_get_asking, getattr)
-
-
-def _asks(attribute: Any, name: str) -> bool:
-    """Whether C computes an attribute, and so may run code of the program: a type parameter's bound, a file's name, a class's ``__doc__``."""
-    return type(attribute) is types.GetSetDescriptorType and name not in _QUIET
-
-
-_QUIET: Final = frozenset({"__class__", "__dict__", "__weakref__"})
 
 
 def get_attr(frame: Frame, obj: Any, name: str) -> Frame | None:
@@ -137,7 +117,7 @@ def _plan(frame: Frame, kind: type, name: str) -> Plan:
     if hook is MISSING or type(hook) in NATIVE:
         hook = None
     if is_generic(getattribute):
-        plan = _plan_instance(frame, kind, name)
+        plan = plan_instance(frame, kind, name)
         native_getter = getattribute
     elif getattribute is TYPE_GET:
         plan = _get_class, None
@@ -149,7 +129,7 @@ def _plan(frame: Frame, kind: type, name: str) -> Plan:
         plan = _get_super, None
         native_getter = SUPER_GET
     elif type(getattribute) in NATIVE:
-        plan = _ASKING_PLAN
+        plan = ASKING_PLAN
         native_getter = getattribute
     elif slot(frame, kind, "__getattribute__") is None:
         return NATIVE_PLAN
@@ -160,36 +140,11 @@ def _plan(frame: Frame, kind: type, name: str) -> Plan:
     if hook is None or (type(hook) is FunctionType and slot(frame, kind, "__getattr__") is None):
         # an opaque hook: C calls it as part of the look-up
         return plan if hook is None or plan[0] is not _get_module else NATIVE_PLAN
-    if plan[0] is _get_native:
+    if plan[0] is get_native:
         return _get_native_or_hook, (native_getter, hook)
-    if plan is _ASKING_PLAN:
-        plan = _get_asking, native_getter
+    if plan is ASKING_PLAN:
+        plan = get_asking, native_getter
     return _get_or_hook, (plan, hook)
-
-
-_PLAIN_KINDS: Final = NATIVE | {FunctionType, types.MethodType, staticmethod}
-
-
-def _plan_instance(frame: Frame, kind: type, name: str) -> Plan:
-    """Loading from an instance whose type has the generic ``__getattribute__``."""
-    attribute = lookup(kind, name)
-    described = type(attribute)
-    if attribute is MISSING or described in _PLAIN_KINDS:
-        # a method looks further in what it calls
-        return _ASKING_PLAN if kind is types.MethodType or _asks(attribute, name) else NATIVE_PLAN
-    getter = lookup(described, "__get__")
-    if getter is MISSING:
-        return NATIVE_PLAN
-    if getter is _PROPERTY_GET:
-        return _get_property, attribute
-    if getter is _CLASSMETHOD_GET and type(attribute.__func__) not in _PLAIN_KINDS:
-        return _get_chained, attribute
-    if slot(frame, described, "__get__") is None:
-        return NATIVE_PLAN
-    if frame.policy is not None:
-        frame.policy.described(kind, name, attribute)
-    is_data = lookup(described, "__set__") is not MISSING or lookup(described, "__delete__") is not MISSING
-    return (_get_data_descriptor if is_data else _get_descriptor), (attribute, getter)
 
 
 def _get_virtual(frame: Frame, obj: Any, name: str, compute: Any) -> None:
@@ -220,61 +175,6 @@ def _known_by_heart(policy: Policy, obj: Any, name: str, native: Any, hook: Any)
     except AttributeError:
         return policy.hooked(hook, obj, name) if type(hook) is FunctionType else MISSING
     return policy.load_attr(obj, name, value)
-
-
-def _get_property(frame: Frame, obj: Any, name: str, attribute: Any) -> Frame | None:
-    getter = attribute.fget
-    if getter is None:
-        frame.stack.append(_PROPERTY_GET(attribute, obj, type(obj)))
-        return None
-    return invoke(frame, getter, (obj,), None)
-
-
-def _get_chained(frame: Frame, obj: Any, name: str, attribute: Any) -> Frame | None:
-    """A classmethod around another descriptor."""
-    return start(frame, chained(frame, attribute.__func__, type(obj)))
-
-
-def chained(frame: Frame, inner: Any, owner: Any) -> Routine:
-    """What ``classmethod.__get__`` gives for a wrapped callable."""
-    getter = lookup(type(inner), "__get__") if _CHAINS else MISSING
-    if getter is MISSING:
-        # C binds what cannot be called, too
-        return (
-            types.MethodType(inner, owner)
-            if callable(inner)
-            else _CLASSMETHOD_GET(classmethod(inner), None, owner)
-        )
-    if getter is _PROPERTY_GET:
-        return (yield call(inner.fget, owner))
-    if slot(frame, type(inner), "__get__") is not None:
-        return (yield call(getter, inner, owner, owner))
-    return type(inner).__get__(inner, owner, owner)
-
-
-class _Probe:
-    seen = classmethod(property(lambda cls: 1))  # type: ignore[arg-type, var-annotated]
-
-
-_CHAINS: Final[bool] = isinstance(_Probe.seen, int)
-
-
-def _get_data_descriptor(frame: Frame, obj: Any, name: str, extra: Any) -> Frame | None:
-    attribute, getter = extra
-    if type(getter) is FunctionType:
-        return invoke(frame, getter, (attribute, obj, type(obj)), None)
-    return start(frame, bound_call(frame, getter, attribute, (obj, type(obj))))
-
-
-def _get_descriptor(frame: Frame, obj: Any, name: str, extra: Any) -> Frame | None:
-    """A descriptor without ``__set__``: the instance dictionary goes first."""
-    namespace = plain_dict(obj)
-    if namespace is not None and name in namespace:
-        frame.stack.append(namespace[name])
-        return None
-    if frame.policy is not None:
-        frame.policy.not_held(obj, name)
-    return _get_data_descriptor(frame, obj, name, extra)
 
 
 def _get_by_function(frame: Frame, obj: Any, name: str, getattribute: Any) -> Frame | None:
@@ -330,9 +230,9 @@ def _get_class(frame: Frame, cls: Any, name: str, extra: None) -> Frame | None:
     """``type.__getattribute__``: the metaclass's data descriptors, then the MRO, then the metaclass's rest."""
     meta = type(cls)
     above = lookup(meta, name)
-    if above is not MISSING and type(above) not in _PLAIN_KINDS:
+    if above is not MISSING and type(above) not in PLAIN_KINDS:
         getter = lookup(type(above), "__get__")
-        interpreted = getter is _PROPERTY_GET or (
+        interpreted = getter is PROPERTY_GET or (
             getter is not MISSING and slot(frame, type(above), "__get__") is not None
         )
         if interpreted:
@@ -343,15 +243,15 @@ def _get_class(frame: Frame, cls: Any, name: str, extra: None) -> Frame | None:
             if is_data or lookup(cls, name) is MISSING:
                 if frame.policy is not None:
                     frame.policy.described(meta, name, above)
-                if getter is _PROPERTY_GET:
-                    return _get_property(frame, cls, name, above)
-                return _get_data_descriptor(frame, cls, name, (above, getter))
+                if getter is PROPERTY_GET:
+                    return get_property(frame, cls, name, above)
+                return get_data_descriptor(frame, cls, name, (above, getter))
     attribute = lookup(cls, name)
     described = type(attribute)
-    if attribute is not MISSING and described not in _PLAIN_KINDS:
+    if attribute is not MISSING and described not in PLAIN_KINDS:
         getter = lookup(described, "__get__")
-        if getter is _CLASSMETHOD_GET:
-            if type(attribute.__func__) not in _PLAIN_KINDS:
+        if getter is CLASSMETHOD_GET:
+            if type(attribute.__func__) not in PLAIN_KINDS:
                 return start(frame, chained(frame, attribute.__func__, cls))
         elif getter is not MISSING and slot(frame, described, "__get__") is not None:
             if frame.policy is not None:
@@ -359,8 +259,8 @@ def _get_class(frame: Frame, cls: Any, name: str, extra: None) -> Frame | None:
             if type(getter) is FunctionType:
                 return invoke(frame, getter, (attribute, None, cls), None)
             return start(frame, bound_call(frame, getter, attribute, (None, cls)))
-    if frame.policy is not None and _asks(above, name):
-        return start(frame, _asking(TYPE_GET, cls, name))
+    if frame.policy is not None and asks(above, name):
+        return start(frame, asking(TYPE_GET, cls, name))
     frame.stack.append(TYPE_GET(cls, name))
     return None
 
@@ -372,8 +272,8 @@ def _get_module(frame: Frame, module: Any, name: str, extra: None) -> Frame | No
         frame.stack.append(namespace[name])
         return None
     if type(module) is not ModuleType:
-        getter, more = _plan_instance(frame, type(module), name)
-        if getter is not _get_native:
+        getter, more = plan_instance(frame, type(module), name)
+        if getter is not get_native:
             return getter(frame, module, name, more)
     if "__getattr__" in namespace:
         try:
@@ -399,14 +299,14 @@ def _get_super(frame: Frame, obj: Any, name: str, extra: None) -> Frame | None:
     if owner is not None and name != "__class__":
         start_class = _this_class(obj)
         attribute = _after(owner, start_class, name)
-        if attribute is not MISSING and type(attribute) not in _PLAIN_KINDS:
+        if attribute is not MISSING and type(attribute) not in PLAIN_KINDS:
             receiver = _self(obj)
             instance = None if receiver is owner else receiver
             if frame.policy is not None:
                 frame.policy.described(owner, name, attribute)
             return get_from(frame, attribute, instance, owner, lambda: SUPER_GET(obj, name))
-        if frame.policy is not None and _asks(attribute, name):
-            return start(frame, _asking(SUPER_GET, obj, name))
+        if frame.policy is not None and asks(attribute, name):
+            return start(frame, asking(SUPER_GET, obj, name))
     frame.stack.append(SUPER_GET(obj, name))
     return None
 
@@ -421,21 +321,6 @@ def _after(owner: type, start_class: type, name: str) -> Any:
         elif base is start_class:
             seen = True
     return MISSING
-
-
-def get_from(
-    frame: Frame, attribute: Any, instance: Any, owner: type, native: Callable[[], Any]
-) -> Frame | None:
-    """``attribute.__get__(instance, owner)`` where that may be interpreted, else what ``native`` gives."""
-    getter = lookup(type(attribute), "__get__")
-    if getter is _PROPERTY_GET and instance is not None and attribute.fget is not None:
-        return invoke(frame, attribute.fget, (instance,), None)
-    if getter is _CLASSMETHOD_GET and type(attribute.__func__) not in _PLAIN_KINDS:
-        return start(frame, chained(frame, attribute.__func__, owner))
-    if getter is not MISSING and slot(frame, type(attribute), "__get__") is not None:
-        return start(frame, bound_call(frame, getter, attribute, (instance, owner)))
-    frame.stack.append(native())
-    return None
 
 
 CALLERS[id(_RunPlan)] = _run_plan

@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import CoroutineType, GeneratorType
 from typing import Any, Final
 
-from dynamo_lite.strict.machine.drivers import suspended
+from dynamo_lite.strict.machine.behind import suspended
 from dynamo_lite.strict.machine.frame import Frame
 from dynamo_lite.strict.machine.generators import _direct, _over
 from dynamo_lite.strict.machine.iteration import get_iter_of

@@ -7,12 +7,10 @@ type, ``inspect``, asyncio, finalisation at collection and so on are CPython's o
 from __future__ import annotations
 
 import types
-import weakref
-from collections.abc import Callable
-from functools import partial
 from types import CodeType, FunctionType
 from typing import Any, Final
 
+from dynamo_lite.strict.machine.behind import remember
 from dynamo_lite.strict.machine.current import current_machine
 from dynamo_lite.strict.machine.frame import Frame, GeneratorFrame, Handled
 from dynamo_lite.strict.machine.functions import hand_over
@@ -34,9 +32,12 @@ def _enter(frame: GeneratorFrame) -> Frame:
     if frame.running and is_running(frame):
         raise ValueError("generator already executing")
     machine = current_machine()
-    outer = machine.frame
-    leave = machine.exit_frame(outer)
-    attach(frame, leave)
+    leave = machine.begin_run()
+    try:
+        attach(frame, leave)
+    except BaseException:
+        machine.end_run()
+        raise
     return leave
 
 
@@ -47,15 +48,18 @@ def resume(frame: GeneratorFrame, value: Any) -> Any:
     return _run(frame, leave)
 
 
-def resume_throw(frame: GeneratorFrame, error: BaseException) -> Any:
-    """Throws into the frame and runs it to its next yield, its return or an exception."""
-    if isinstance(error, GeneratorExit) and (
+def resume_throw(frame: GeneratorFrame, pending: list[BaseException]) -> Any:
+    """Throws what is pending into the frame and runs it to its next yield, its return or an exception.
+
+    None of our frames goes on to hold the exception: it may leave through them, and would keep itself and its callers alive.
+    """
+    if isinstance(pending[0], GeneratorExit) and (
         not frame.started or (frame.policy is not None and current_machine().policy is None)
     ):
         # it has not begun; or the trace that it belongs to is over and undone: what it would clean up is no more
         frame.deliver = None
         end(frame)
-        raise error
+        raise pending.pop()
     leave = _enter(frame)
     outer = leave.back
     assert outer is not None
@@ -63,10 +67,10 @@ def resume_throw(frame: GeneratorFrame, error: BaseException) -> Any:
     observed = None if machine.policy is None else HOST.pause()
     try:
         machine.frame = frame
-        following = throw_into(frame, error)
-        return run(following)
+        return run(throw_into(frame, pending.pop()))
     finally:
         machine.frame = outer
+        machine.end_run()
         if machine.policy is not None:
             HOST.tell(observed)
 
@@ -80,6 +84,7 @@ def _run(frame: Frame, leave: Frame) -> Any:
         return run(frame)
     finally:
         machine.frame = outer
+        machine.end_run()
         if machine.policy is not None:
             HOST.tell(observed)
 
@@ -88,6 +93,7 @@ def _driver(frame: GeneratorFrame) -> Any:
     """The body of every generator and coroutine object: passes what happens to it to the frame."""
     error: Any = None
     value: Any = None
+    pending: list[BaseException] = []
     if frame.priming:
         frame.priming = False
         frame.primed = True
@@ -105,9 +111,9 @@ def _driver(frame: GeneratorFrame) -> Any:
         if error is None:
             result = resume(frame, value)
         else:
-            pending, error = error, None
+            pending.append(error)
+            error = None
             result = resume_throw(frame, pending)
-            del pending
         if _ended(frame):
             return result
         try:
@@ -131,15 +137,16 @@ async def _async_driver(frame: GeneratorFrame) -> Any:
     """The body of every asynchronous generator object; what it awaits is passed on as a coroutine would."""
     error: Any = None
     value: Any = None
+    pending: list[BaseException] = []
     frame.primed = True
     while not frame.done:
         try:
             if error is None:
                 result = resume(frame, value)
             else:
-                pending, error = error, None
+                pending.append(error)
+                error = None
                 result = resume_throw(frame, pending)
-                del pending
         except StopAsyncIteration as stop:
             raise RuntimeError("async generator raised StopAsyncIteration") from stop
         if _ended(frame):
@@ -172,22 +179,6 @@ _DRIVERS: Final[dict[int, Any]] = {
     CO_ASYNC_GENERATOR: _async_driver,
 }
 
-# real objects by identity while they live: the object, the frame behind it, and its code, which outlives the frame
-_BEHIND: Final[dict[int, tuple[weakref.ref[Any], weakref.ref[GeneratorFrame], CodeType]]] = {}
-_forget: Final[Callable[..., Any]] = _BEHIND.pop
-
-
-def suspended(obj: Any) -> GeneratorFrame | None:
-    """The frame behind a generator object, where it is one of ours."""
-    found = _BEHIND.get(id(obj))
-    return None if found is None else found[1]()
-
-
-def code_behind(obj: Any) -> CodeType | None:
-    """The code of a generator object, where it is one of ours."""
-    found = _BEHIND.get(id(obj))
-    return None if found is None or found[0]() is not obj else found[2]
-
 
 def return_generator(frame: Frame, stack: list[Any], arg: None) -> Frame | None:
     """Makes the object and returns it to the caller; the frame waits here."""
@@ -201,11 +192,7 @@ def return_generator(frame: Frame, stack: list[Any], arg: None) -> Frame | None:
     else:
         made.__name__ = frame.code.name
         made.__qualname__ = frame.code.code.co_qualname
-    key = id(made)
-    # a callback of C code alone, where no interrupt can be lost; the reference that it is given is the default of ``pop``
-    held = weakref.ref(made, partial(_forget, key))
-    # the object keeps the frame, and the collector sees it do so
-    _BEHIND[key] = held, weakref.ref(frame), frame.code.code
+    held = remember(made, frame, frame.code.code)
     frame.running = frame.done = frame.primed = frame.priming = frame.started = frame.async_yield = False
     back, deliver = frame.back, frame.deliver
     assert back is not None

@@ -13,6 +13,7 @@ from types import CellType, CodeType
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from dynamo_lite.strict.decode.record import Decoded, Handler
+from dynamo_lite.strict.machine.limit import LIMIT, STEP
 from solver.errors import Location
 
 if TYPE_CHECKING:
@@ -141,7 +142,7 @@ class GeneratorFrame(Frame):
     """The frame behind a generator, a coroutine or an asynchronous generator."""
 
     __slots__ = (
-        "__weakref__", "async_yield", "done", "object", "primed", "priming", "running", "started", "thrown",
+        "__weakref__", "async_yield", "done", "failed", "object", "primed", "priming", "running", "started", "thrown",
     )  # fmt: skip
 
     running: bool
@@ -151,23 +152,62 @@ class GeneratorFrame(Frame):
     priming: bool
     async_yield: bool
     object: Any  # weak reference to the real generator
+    failed: BaseException  # what closing its delegate raised, where that is done for it
     thrown: tuple[Any, ...]  # what the program's throw was given, on its way to a delegate
 
 
 class Machine:
     """The state of interpretation in one thread: the running frame, the policy and the recursion limit."""
 
-    __slots__ = ("answers", "base", "entered", "frame", "limit", "policy")
+    __slots__ = (
+        "answers",
+        "base",
+        "doomed",
+        "dropping",
+        "entered",
+        "frame",
+        "granted",
+        "limit",
+        "policy",
+        "runs",
+    )
 
     def __init__(self, policy: Policy | None = None) -> None:
         self.policy = policy
         self.limit = 1000
+        self.runs = 0  # one beneath the other, with C code in between
+        self.granted = STEP  # how many of them the host's limit allows for
+        self.dropping = 0  # how many ends of generators now drop what their frames held
+        self.doomed: list[list[Any]] = []  # what those further in held, for the innermost of these to drop
         self.answers: dict[
             tuple[int, int], tuple[bool, object, Any, Any]
         ] = {}  # of abstract classes, under a policy
         self.entered: set[int] = set()  # identities of the functions that the policy was told of
         self.base: Frame = self.exit_frame(None)
         self.frame: Frame = self.base
+
+    def begin_run(self) -> Frame:
+        """The exit frame of a run on top of the current frame."""
+        self.runs += 1
+        if self.runs > self.granted:
+            self.granted += STEP
+            LIMIT.grant(self.granted)
+        return self.exit_frame(self.frame)
+
+    def end_run(self) -> None:
+        """The innermost run has ended."""
+        self.runs -= 1
+        if self.runs + 2 * STEP < self.granted:
+            self.granted -= STEP
+            LIMIT.grant(self.granted)
+
+    def begin(self, limit: int, below: Machine | None = None) -> None:
+        """The outermost run begins, on top of another machine's if there is one below.
+
+        (An interrupt may have kept an earlier run from ending as it should.)
+        """
+        self.limit = limit
+        self.runs, self.granted = (0, STEP) if below is None else (below.runs, below.granted)
 
     def exit_frame(self, back: Frame | None) -> Frame:
         """A frame without instructions: reaching it ends the innermost run."""

@@ -9,10 +9,17 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from dynamo_lite.strict.machine import attribute_loads, functions, names
-from dynamo_lite.strict.machine.attributes import NATIVE_PLAN, get_attr
+from dynamo_lite.strict.machine.attributes import get_attr
+from dynamo_lite.strict.machine.descriptors import NATIVE_PLAN
 from dynamo_lite.strict.machine.frame import NULL, Frame
 from dynamo_lite.strict.machine.items import get_item
-from dynamo_lite.strict.machine.iteration import END, NATIVE_ITERATORS, for_iter
+from dynamo_lite.strict.machine.iteration import (
+    END,
+    LIST_ITERATOR,
+    NATIVE_ITERATORS,
+    RANGE_ITERATOR,
+    for_iter,
+)
 from dynamo_lite.strict.machine.slots import INFOS
 from dynamo_lite.strict.machine.truth import pop_jump_if_false, pop_jump_if_true
 
@@ -193,7 +200,8 @@ def for_iter_store(arg: tuple[int, int, int]) -> Handler:
 
     def handler(frame: Frame, stack: list[Any], _: Any) -> Frame | None:
         iterator = stack[-1]
-        if id(type(iterator)) in NATIVE_ITERATORS:
+        kind = type(iterator)
+        if kind is LIST_ITERATOR or kind is RANGE_ITERATOR or id(kind) in NATIVE_ITERATORS:
             item = next(iterator, END)
             if item is END:
                 stack.pop()

@@ -9,8 +9,10 @@ from __future__ import annotations
 from types import CoroutineType, GeneratorType
 from typing import Any, Final
 
+from dynamo_lite.strict.decode.versions import FOR_STEPS_UNCOUNTED
+from dynamo_lite.strict.machine.behind import suspended
 from dynamo_lite.strict.machine.current import current_machine
-from dynamo_lite.strict.machine.frame import Frame, GeneratorFrame
+from dynamo_lite.strict.machine.frame import Frame, GeneratorFrame, Machine
 from dynamo_lite.strict.machine.functions import hand_over
 from dynamo_lite.strict.machine.routine import Routine, start
 from dynamo_lite.strict.machine.run import LEAVE, chain, unwind
@@ -91,6 +93,11 @@ def _throw_delegate(frame: GeneratorFrame, delegate: Any, error: BaseException) 
     kind = type(delegate)
     if isinstance(error, GeneratorExit):
         if id(kind) in _REAL:
+            if hasattr(frame, "failed"):
+                error = frame.failed
+                del frame.failed
+                raise error
+            _close_inner(delegate)
             delegate.close()
         else:
             close = None
@@ -113,6 +120,27 @@ def _throw_delegate(frame: GeneratorFrame, delegate: Any, error: BaseException) 
         return delegate.throw(error)
     except StopIteration as stop:
         return _Returned(stop.value)
+
+
+def _close_inner(delegate: Any) -> None:
+    """Closes what the delegate delegates to, innermost first as ``generator.close`` does, but without recursion.
+
+    What closing one raises is raised in the one around when that is closed.
+    """
+    chain = [delegate]
+    while (inner := suspended(chain[-1])) is not None and not inner.running:
+        deeper = delegate_of(inner)
+        if id(type(deeper)) not in _REAL:
+            break
+        chain.append(deeper)
+    while len(chain) > 1:
+        obj = chain.pop()
+        around = suspended(chain[-1])
+        assert around is not None
+        try:
+            obj.close()
+        except BaseException as problem:
+            around.failed = problem
 
 
 _REAL: Final = TypeSet((GeneratorType, CoroutineType)).ids
@@ -143,7 +171,7 @@ def leave(frame: GeneratorFrame) -> None:
     frame.running = False
     frame.handled.previous = None
     frame.handled.value = None
-    frame.stack.clear()
+    _drop(frame.machine, frame.stack)
     made = frame.object()
     if made is not None and frame.primed and frame.deliver is not None:
         # it was resumed directly: the driver still waits at its yield
@@ -151,6 +179,25 @@ def leave(frame: GeneratorFrame) -> None:
 
 
 LEAVE.append(leave)
+
+# generators held by generators end on the C stack this deep at most
+_NESTED_DROPS: Final = 20
+
+
+def _drop(machine: Machine, held: list[Any]) -> None:
+    """Drops what an ended frame held. Generators among it may end by that: far in, an outer call drops what theirs held."""
+    if machine.dropping >= _NESTED_DROPS:
+        machine.doomed.append(held[:])
+        held.clear()
+        return
+    machine.dropping += 1
+    try:
+        held.clear()
+        if machine.dropping == _NESTED_DROPS:
+            while machine.doomed:
+                machine.doomed.pop()
+    finally:
+        machine.dropping -= 1
 
 
 def is_running(frame: GeneratorFrame) -> bool:
@@ -207,7 +254,7 @@ def resume_for(below: Frame, made: Any, frame: GeneratorFrame, target: int) -> F
     frame.deliver = _deliver_for
     frame.extra = target
     frame.depth = depth = below.depth + 1
-    if depth > machine.limit:
+    if depth > machine.limit and not FOR_STEPS_UNCOUNTED:
         raise RecursionError("maximum recursion depth exceeded")
     frame.running = frame.started = True
     frame.stack.append(None)

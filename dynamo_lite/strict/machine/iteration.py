@@ -8,11 +8,11 @@ from operator import getitem
 from types import GeneratorType
 from typing import Any, Final
 
+from dynamo_lite.strict.machine.behind import suspended
 from dynamo_lite.strict.machine.current import current_machine
-from dynamo_lite.strict.machine.drivers import suspended
 from dynamo_lite.strict.machine.frame import Frame
 from dynamo_lite.strict.machine.generators import resume_for
-from dynamo_lite.strict.machine.routine import Routine, call, start
+from dynamo_lite.strict.machine.routine import Request, Routine, call, start
 from dynamo_lite.strict.machine.run import execute
 from dynamo_lite.strict.machine.slots import MISSING, TypeSet, lookup, slot, type_name
 from dynamo_lite.strict.machine.special import bound_call, special_call
@@ -141,6 +141,11 @@ def step(frame: Frame, iterator: Any) -> Routine:
     return next(iterator, END)
 
 
+def asking(iterator: Any) -> Request | None:
+    """What a routine asks for each item of a generator, as ``step`` does but made once; None for others."""
+    return (next, (iterator, END), None) if type(iterator) is GeneratorType else None
+
+
 def length_hint(frame: Frame, obj: Any) -> Routine:
     """Asks for the length as ``list`` does before it iterates: for its effects and errors alone (PyObject_LengthHint)."""
     kind = type(obj)
@@ -182,8 +187,9 @@ def collect(frame: Frame, obj: Any) -> Routine:
     iterator = yield from get_iterator(frame, obj)
     yield from length_hint(frame, obj)
     items: list[Any] = []
+    ask = asking(iterator)
     while True:
-        item = yield from step(frame, iterator)
+        item = (yield ask) if ask is not None else (yield from step(frame, iterator))
         if item is END:
             return items
         items.append(item)
@@ -221,13 +227,13 @@ def get_iter(frame: Frame, stack: list[Any], arg: None) -> Frame | None:
 def for_iter(frame: Frame, stack: list[Any], target: int) -> Frame | None:
     iterator = stack[-1]
     kind = type(iterator)
-    if id(kind) in NATIVE_ITERATORS:
+    if kind is LIST_ITERATOR or kind is RANGE_ITERATOR:
         pass
     elif kind is GeneratorType:
         inner = suspended(iterator)
         if inner is not None:
             return resume_for(frame, iterator, inner, target)
-    else:
+    elif id(kind) not in NATIVE_ITERATORS:
         method = slot(frame, kind, "__next__")
         if method is not None:
             return start(frame, _next_or_end(frame, method, iterator), _deliver_next, target)
@@ -256,6 +262,8 @@ def _for_watched(frame: Frame, stack: list[Any], target: int) -> None:
         stack.append(item)
 
 
+LIST_ITERATOR: Final[type] = type(iter([]))
+RANGE_ITERATOR: Final[type] = type(iter(range(0)))
 NATIVE_ITERATORS: Final = TypeSet(
     map(
         type,

@@ -6,16 +6,23 @@ import sys
 import threading
 from typing import Final
 
-# of what runs in C, this many levels fit in a stack of eight megabytes
-_DEEP_ENOUGH: Final = 10_000
+# of what runs in C, this many levels fit in a stack of eight megabytes (but of a sort in a sort, two thousand)
+_DEEP_ENOUGH: Final = 12_000
+# host frames of ours beneath what C code calls natively
+_OURS: Final = 300
+# host frames of the machine for a run of its own beneath C: the run, a handler, a stand-in
+_FRAMES_A_RUN: Final = 12
+# for so many runs at a time the limit is raised
+STEP: Final = 16
 
 
-def host_limit(limit: int) -> int:
-    """The host's own limit while a machine runs: a level of recursion through C takes several host frames.
+def host_limit(limit: int, runs: int) -> int:
+    """The host's own limit where a machine may begin ``runs`` runs, each beneath C code that another one called.
 
-    CPython 3.11 bounds the C stack by this alone: a program that raises the limit gets no more of it than it would have had there.
+    What C code calls natively finds about the program's own limit: CPython 3.11 bounds the C stack by this alone, so a program that
+    raises the limit gets no more of it than it would have had there.
     """
-    return min(limit * 8, max(limit, _DEEP_ENOUGH))
+    return max(limit, min(limit + _OURS + runs * _FRAMES_A_RUN, _DEEP_ENOUGH))
 
 
 class _Limit:
@@ -23,7 +30,7 @@ class _Limit:
 
     def __init__(self) -> None:
         self._lock = threading.RLock()  # a signal handler may begin a run in between
-        self._threads: set[int] = set()
+        self._threads: dict[int, int] = {}  # to how many runs each may go on
         self.known = 0
 
     def raise_it(self) -> int:
@@ -31,20 +38,32 @@ class _Limit:
         with self._lock:
             if not self._threads:
                 self.known = sys.getrecursionlimit()
-            self._threads.add(threading.get_ident())
-            sys.setrecursionlimit(host_limit(self.known))
+            self._threads[threading.get_ident()] = STEP
+            self._set()
             return self.known
+
+    def grant(self, runs: int) -> None:
+        """Lets the running thread's machine begin so many runs, one beneath the other."""
+        with self._lock:
+            self._threads[threading.get_ident()] = runs
+            self._set()
+
+    def _set(self) -> None:
+        try:  # noqa: SIM105 (nothing of the library's may run here)
+            sys.setrecursionlimit(host_limit(self.known, max(self._threads.values(), default=0)))
+        except RecursionError:  # a lower one than is used now
+            pass
 
     def change(self, limit: int) -> None:
         """A program has set it."""
         with self._lock:
             self.known = limit
-            sys.setrecursionlimit(host_limit(limit))
+            self._set()
 
     def lower(self) -> None:
         """The running thread's machine has ended."""
         with self._lock:
-            self._threads.discard(threading.get_ident())
+            self._threads.pop(threading.get_ident(), None)
             if not self._threads:
                 sys.setrecursionlimit(max(self.known, 1))
 

@@ -52,7 +52,7 @@ def run(frame: Frame) -> Any:
 def execute(machine: Machine, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None) -> Any:
     """Calls ``fn`` from native code: a run of its own on top of the machine's current frame."""
     outer = machine.frame
-    leave = machine.exit_frame(outer)
+    leave = machine.begin_run()
     handled, value = leave.handled, leave.handled.value
     observed = None if machine.policy is None else HOST.told()
     try:
@@ -63,6 +63,7 @@ def execute(machine: Machine, fn: Any, args: tuple[Any, ...], kwargs: dict[str, 
         return leave.stack.pop() if frame is None else run(frame)
     finally:
         machine.frame = outer
+        machine.end_run()
         handled.value = value  # an interrupt may come between the steps of a handler
         if machine.policy is not None:
             HOST.tell(observed)
@@ -77,7 +78,7 @@ def attach_context(error: BaseException, frame: Frame) -> None:
     if handled is None or handled is error or get_context(error) is not None:
         return
     tb = get_traceback(error)
-    while tb is not None:
+    while tb is not None and not _is_shadow(tb.tb_frame.f_code):
         if tb.tb_frame.f_code is _raise_out.__code__:
             return
         tb = tb.tb_next
@@ -139,7 +140,7 @@ def unwind(frame: Frame, error: BaseException, again: bool = False, at: int | No
                 if problem is not error:  # raised in its stead by what the routine does for C
                     attach_context(problem, current)
                 error = problem
-                tb = user_traceback(get_traceback(error), tb)
+                tb = user_traceback(get_traceback(error))
             else:
                 assert following is not None
                 return following
@@ -195,7 +196,10 @@ def _load_place(frame: Frame, index: int, offset: int) -> int:
 def _raise_out(frame: Frame, stack: list[Any], error: BaseException) -> None:
     """The one instruction of an exit frame that an exception has reached."""
     frame.it = iter(())  # type: ignore[assignment]
-    raise error
+    try:
+        raise error
+    finally:
+        del error  # which holds this frame
 
 
 # CPython computes the line of such an entry when it is asked for
@@ -205,14 +209,14 @@ _LAZY_LINE: Final = -1
 LEAVE: Final[list[Any]] = []
 
 
-def user_traceback(tb: TracebackType | None, clean: TracebackType | None = None) -> TracebackType | None:
-    """The traceback without the machine's own frames. From ``clean`` on it has none."""
+def user_traceback(tb: TracebackType | None) -> TracebackType | None:
+    """The traceback without the machine's own frames. Behind a shadow it has none: it was cleaned before."""
     while tb is not None and tb.tb_frame.f_code.co_filename.startswith(MACHINE_FILES):
         tb = tb.tb_next
     link = tb
     kept = []
     found = False
-    while link is not None and link is not clean:
+    while link is not None and not _is_shadow(link.tb_frame.f_code):
         if link.tb_frame.f_code.co_filename.startswith(MACHINE_FILES):
             found = True
         else:
@@ -271,6 +275,10 @@ def shadow_code(code: Code, offset: int) -> CodeType:
     return shadow
 
 
+def _is_shadow(code: CodeType) -> bool:
+    return code.co_varnames == (BEHIND,)
+
+
 def shadow_frame(frame: Frame) -> FrameType:
     """A real frame object that stands for an interpreted frame in a traceback: same names, same position.
 
@@ -288,7 +296,7 @@ def _shadow(frame: Frame, code: Code, offset: int) -> FrameType:
 
 def behind(shadow: FrameType) -> Frame | None:
     """The interpreted frame that a real frame stands for."""
-    if shadow.f_code.co_varnames != (BEHIND,):
+    if not _is_shadow(shadow.f_code):
         return None
     found = shadow.f_locals.get(BEHIND)
     return found if isinstance(found, Frame) else None

@@ -41,6 +41,9 @@ _SOURCES: Final = {
     "reduce": "def g(a, b): c[0] += 1; return functools.reduce(g, [1, 2])\ndef f(): g(1, 2)",
     "partial": "def f(): c[0] += 1; return functools.partial(f)()",
     "instancecheck": "class M(type):\n def __instancecheck__(cls, o): c[0] += 1; return isinstance(o, cls)\nclass A(metaclass=M): pass\ndef f(): isinstance(1, A)",
+    # C alone calls what it calls: under a raised limit CPython itself does not survive these
+    "sort_in_sort": "class A:\n def __lt__(self, o): c[0] += 1; return sorted([A(), A()])\n def __hash__(self): return hash((sorted([A(), A()]),))\ndef f(): {A(): 1}",
+    "repr_of_sorted": "class A:\n def __repr__(self): c[0] += 1; return str(sorted([A(), A()], key=repr))\ndef f(): repr([A()])",
     # from here on C stands between the calls
     "sorted_lt": "class A:\n def __lt__(self, o): c[0] += 1; return sorted([A(), A()])\ndef f(): sorted([A(), A()])",
     "map": "def g(x): c[0] += 1; return list(map(g, [1]))\ndef f(): g(1)",

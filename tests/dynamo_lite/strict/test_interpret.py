@@ -179,8 +179,8 @@ def test_endless_recursion_ends_as_in_cpython() -> None:
     depths = json.loads(done.stdout)
     assert set(depths) == set(recursion.KINDS)
     for kind, (native, interpreted) in depths.items():
-        # C recursion: the host's limit is eight times the program's while the interpreter runs
-        assert native / 4 < interpreted < native * 9, (kind, native, interpreted)
+        # CPython counts C functions too, on 3.12 apart: there a level of ours is several
+        assert native * 0.45 < interpreted < native * 3.2, (kind, native, interpreted)
         if kind in recursion.WITHOUT_C:
             assert native - 10 < interpreted <= native, (kind, native, interpreted)
 
