@@ -26,7 +26,7 @@ from dynamo_lite.strict.policy.roots import place_closure, place_module
 from dynamo_lite.strict.transaction import Transaction
 from dynamo_lite.trace.again import Stray, Written
 from dynamo_lite.trace.calls import ModuleCalls
-from dynamo_lite.trace.constants import held_tensors, stray_tensor
+from dynamo_lite.trace.constants import CONTAINERS_READ, held_tensors, stray_tensor
 from dynamo_lite.trace.errors import TENSOR_LEFT_OUTSIDE
 from dynamo_lite.trace.given import CONTAINERS
 from dynamo_lite.trace.inputs import location_of
@@ -165,17 +165,18 @@ def _written_containers(transaction: Transaction) -> list[Written] | None:
     found: dict[int, Written] = {}
     for obj, kind, key, _ in transaction.outside_writes():
         container, _ = _place(obj, kind, key)
-        if kind in ("global", "deref") or not isinstance(container, (dict, list)):
+        base = next((each for each in (dict, list) if issubclass(type(container), each)), None)
+        if kind in ("global", "deref") or base is None:
             return None
-        found[id(container)] = Written(container, container.copy())
+        found[id(container)] = Written(container, base.copy(container))
     return list(found.values())
 
 
 def _written(obj: Any, kind: str, key: Any) -> Any:
-    """What an outside object holds where it was written. Reads containers and namespaces only."""
+    """What an outside object holds where it was written. Reads containers and namespaces only, and asks no object for its class."""
     if kind == "global":
         return (obj.get(key),)
-    if isinstance(obj, (dict, list, tuple, set)) or type(obj).__name__ == "deque":
+    if issubclass(type(obj), CONTAINERS_READ):
         return obj
     try:
         if kind == "deref":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
@@ -13,6 +14,9 @@ from fx_ir.ops.registry import Operator
 if TYPE_CHECKING:
     from dynamo_lite.trace.tracer import Tracer
 
+CONTAINERS_READ: Final = (list, tuple, set, dict, deque)
+"""Of their subclasses too no code of the program runs: they are read as these are."""
+_ITEMS: Final[dict[type, Any]] = {dict: dict.values}
 _DEPTH: Final = 3  # how far containers are searched for tensors
 
 
@@ -21,8 +25,9 @@ def held_tensors(tracer: Tracer, value: Any, depth: int = _DEPTH) -> Iterator[Fa
     held = tracer.library.bare(value)
     if is_fake(held):
         yield held
-    elif depth and (isinstance(value, (list, tuple, set, dict)) or type(value).__name__ == "deque"):
-        items: Iterable[Any] = value.values() if isinstance(value, dict) else value
+    elif depth:
+        base: Any = next((each for each in CONTAINERS_READ if issubclass(type(value), each)), None)
+        items: Iterable[Any] = () if base is None else _ITEMS.get(base, base.__iter__)(value)
         for item in items:
             yield from held_tensors(tracer, item, depth - 1)
 

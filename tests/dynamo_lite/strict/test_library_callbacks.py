@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -119,3 +119,42 @@ def test_functions_given_to_the_library_are_interpreted(function: Callable[[Any]
     assert SEEN == []
     assert plain(program.module()(x)) == plain(function(x))
     assert SEEN
+
+
+class Asked:
+    """Notes each look at it, the one for its class included."""
+
+    def __getattribute__(self, name: str) -> Any:
+        SEEN.append(name)
+        return object.__getattribute__(self, name)
+
+
+class Listed(list[Any]):
+    def __iter__(self) -> Iterator[Any]:
+        SEEN.append("iter")
+        return super().__iter__()
+
+    def copy(self) -> list[Any]:
+        SEEN.append("copy")
+        return super().copy()
+
+
+def test_what_was_written_is_looked_at_without_asking_it() -> None:
+    """After the run: for the effects, and for tensors that would be left outside."""
+
+    class Model(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.asked, self.listed = Asked(), Listed([Asked()])
+
+        def forward(self, x: Any) -> Any:
+            object.__setattr__(self.asked, "value", 1)
+            list.append(self.listed, 2)
+            return x * 2
+
+    model = Model()
+    SEEN.clear()
+    program = dl.export(model, (torch.ones(3),), strict=True)
+    assert SEEN == []
+    assert len(program.effects) == 2
+    assert list.__len__(model.listed) == 1
