@@ -260,7 +260,7 @@ def _run(tracer: Tracer, module: Any, forward: Callable[..., Any], call: Callabl
         effects, strays = _effects(tracer, changed, known, _write_places(modules, seen))
     effects += [*seen.effects.values(), *tracer.given.effects(location_of(forward))]
     assumptions = origins.assumptions()
-    live = LiveCheck(origins, module, tracer.library.is_tensor)
+    live = LiveCheck(origins, module, tracer.library.is_tensor, tracer.state.places())
     code = partial(_code, origins, modules, functions)
     return Run(leaves, spec, buffers, effects, assumptions, live, code, strays, written)
 

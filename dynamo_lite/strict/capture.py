@@ -78,7 +78,7 @@ def _run(
         effects, strays = _effects(tracer, module, transaction, origins, location_of(forward))
         written = _written_containers(transaction) if strays else ()
     assumptions = origins.assumptions()
-    live = LiveCheck(origins, module, tracer.library.is_tensor)
+    live = LiveCheck(origins, module, tracer.library.is_tensor, tracer.state.places())
     code = partial(code_of, policy.seen, origins)
     return Run(leaves, spec, buffers, effects, assumptions, live, code, strays, written)
 

@@ -100,6 +100,16 @@ class LiftedState:
             self.entries[-1].new = id(tensor) in self.made or not (held or collector.is_old(tensor))
         return found
 
+    def places(self) -> dict[int, str | None]:
+        """Where a live program finds each tensor in the module tree, by the tensor's identity; None for one that lies elsewhere."""
+        named = self._attributes or {}
+        return {
+            id(entry.tensor): f"self.{entry.target}"
+            if entry.kind != "constant" or named.get(id(entry.tensor)) == entry.target
+            else None
+            for entry in self.entries
+        }
+
     def meet(self, results: Iterable[Any]) -> None:
         """Lifts the real tensors among the results while the capture still knows what is new."""
         for value in results:

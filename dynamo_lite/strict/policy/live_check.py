@@ -7,7 +7,7 @@ directly. When it fails, the walk decides, and the check is bound anew.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from keyword import iskeyword
 from types import FunctionType, ModuleType
 from typing import Any, Final
@@ -21,14 +21,22 @@ from fx_ir.plain import same_plain
 _GENERIC: Final[Any] = object.__getattribute__
 _KNOWN_WAY: Final = TypeSet((dict, list, tuple, FunctionType, ModuleType, type)).ids
 _MISSING: Final = object()
+_MERGED: Final = "one of two objects that are now one and the same"
 _TROUBLE: Final = (AttributeError, KeyError, IndexError, ValueError, TypeError)
 
 
 class LiveCheck:
     """The reads of one capture, checked on a module of the same kind."""
 
-    def __init__(self, origins: Origins, module: Any, is_tensor: Callable[[Any], bool]) -> None:
+    def __init__(
+        self,
+        origins: Origins,
+        module: Any,
+        is_tensor: Callable[[Any], bool],
+        places: Mapping[int, str | None],
+    ) -> None:
         self._origins = origins
+        self._places = places
         self._module = module
         self._is_tensor = is_tensor
         self._walk: Callable[[Any], str | None] | None = None
@@ -36,7 +44,7 @@ class LiveCheck:
     def problem(self, module: Any) -> str | None:
         """The path of the first read that gives something else now; None if all hold."""
         if self._walk is None:
-            assume_kinds(self._origins, self._is_tensor)
+            assume_kinds(self._origins, self._module, self._is_tensor, self._places)
             self._walk = _Writer(self._origins, self._module).walk()
         return self._walk(module)
 
@@ -137,6 +145,10 @@ class _Writer:
             test = self.differs(read, owner, self.step(read.origin, read.kind, read.step))
             if test:
                 self.lines.append(f"if {test}: return {read.path()!r}")
+        # what were different objects go on to be different ones
+        names = self.names.values()
+        self.values["count"] = _count
+        self.lines.append(f"if count({', '.join(names)}) != {len(names)}: return {_MERGED!r}")
         lines = ["def check(module):", " try:", *[f"  {line}" for line in self.lines or ["pass"]]]
         lines += [" except trouble as error:", "  return str(error)"]
         namespace = {**self.values, "trouble": _TROUBLE}
@@ -259,6 +271,10 @@ class _Bound(_Writer):
         exec(compile("\n".join(lines), "<live check>", "exec"), namespace)
         check: Callable[[], bool] = namespace["check"]
         return check
+
+
+def _count(*objects: Any) -> int:
+    return len({*map(id, objects)})
 
 
 def _has(owner: Any, name: str) -> bool:

@@ -43,6 +43,8 @@ class Origin:
             return before
         if self.kind == "attr":
             return before if self.step in REGISTRIES else f"{before}{_dot(before)}{self.step}"
+        if parent.step == "__dict__" and self.step in REGISTRIES:
+            return before
         if parent.parent is None and before.endswith(":"):
             return f"{before}{self.step}"
         if parent.step in REGISTRIES:

@@ -273,10 +273,14 @@ class Origins:
         """The object's class is what it is."""
         self._record(origin, "attr", "__class__", type(origin.value), "type")
 
-    def assume_object(self, origin: Origin) -> None:
-        """A path goes on to lead to this very object."""
-        if origin.parent is not None:
+    def assume_object(self, origin: Origin, place: Origin | None = None) -> None:
+        """A path goes on to lead to this very object, or to the one that another path leads to."""
+        if origin.parent is None:
+            return
+        if place is None:
             self._record(origin.parent, origin.kind, origin.step, origin.value, "identity")
+        else:
+            self._record(origin.parent, origin.kind, origin.step, place, "alias")
 
     def listed(self, registry: Any) -> None:
         """All of a registry was read: it goes on to have the keys that it has."""

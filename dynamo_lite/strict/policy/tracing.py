@@ -346,6 +346,10 @@ class TracePolicy(Surroundings):
             return True
         if is_fake(value):
             return is_fake(other) and self.tracer.identical(value, other)
+        if self.tracer.library.is_tensor(value) and other is not None:
+            for each in (value, other):
+                if (origin := self.origins.of(each)) is not None:
+                    self.origins.assume_object(origin)
         if isinstance(value, SymBool):  # True and False are one object each
             return (type(other) is bool or type(other) is SymBool) and bool(value) is bool(other)
         if isinstance(value, SymInt) and (type(other) is int or type(other) is SymInt):
