@@ -30,8 +30,10 @@ def run_traced(policy: Policy, fn: Callable[..., Any], args: tuple[Any, ...], kw
     try:
         RUNNING.machine = machine
         HOST.acquire(machine)
-        limit = LIMIT.known if nested else LIMIT.raise_it()
+        limit = LIMIT.known if nested else LIMIT.raise_it(tracing=True)
         machine.begin(limit, before if nested else None)
+        if nested:
+            LIMIT.grant(machine.granted, tracing=True)
         classes_changed()
         return execute(machine, fn, args, kwargs or None)
     except BaseException as problem:
@@ -52,8 +54,8 @@ def _end(machine: Machine, limit: int, below: Machine | None) -> None:
         LIMIT.change(limit)
     if below is None:
         LIMIT.lower()
-    elif below.granted != machine.granted:
-        LIMIT.grant(below.granted)
+    else:
+        LIMIT.grant(below.granted, below.policy is not None)
     classes_changed()
     HOST.release(machine)
 

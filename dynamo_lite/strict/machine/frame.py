@@ -191,7 +191,7 @@ class Machine:
         self.runs += 1
         if self.runs > self.granted:
             self.granted += STEP
-            LIMIT.grant(self.granted)
+            LIMIT.grant(self.granted, self.policy is not None)
         return self.exit_frame(self.frame)
 
     def end_run(self) -> None:
@@ -199,7 +199,7 @@ class Machine:
         self.runs -= 1
         if self.runs + 2 * STEP < self.granted:
             self.granted -= STEP
-            LIMIT.grant(self.granted)
+            LIMIT.grant(self.granted, self.policy is not None)
 
     def begin(self, limit: int, below: Machine | None = None) -> None:
         """The outermost run begins, on top of another machine's if there is one below.

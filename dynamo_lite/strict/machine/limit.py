@@ -8,21 +8,28 @@ from typing import Final
 
 # of what runs in C, this many levels fit in a stack of eight megabytes (but of a sort in a sort, two thousand)
 _DEEP_ENOUGH: Final = 12_000
-# host frames of ours beneath what C code calls natively
+# host frames of ours beneath what C code calls natively; and while tracing, when what it calls was rehearsed interpreted, and
+# when sizes are expressions as deep as the program computes them
 _OURS: Final = 300
+_OURS_TRACING: Final = 7_000
 # host frames of the machine for a run of its own beneath C: the run, a handler, a stand-in
 _FRAMES_A_RUN: Final = 12
 # for so many runs at a time the limit is raised
 STEP: Final = 16
 
 
-def host_limit(limit: int, runs: int) -> int:
-    """The host's own limit where a machine may begin ``runs`` runs, each beneath C code that another one called.
+def host_limit(limit: int, more: int) -> int:
+    """The host's own limit where the machines take ``more`` frames of it.
 
     What C code calls natively finds about the program's own limit: CPython 3.11 bounds the C stack by this alone, so a program that
     raises the limit gets no more of it than it would have had there.
     """
-    return max(limit, min(limit + _OURS + runs * _FRAMES_A_RUN, _DEEP_ENOUGH))
+    return max(limit, min(limit + more, _DEEP_ENOUGH))
+
+
+def _frames(runs: int, tracing: bool) -> int:
+    """How many frames a machine takes in so many runs, each beneath C code that another one called."""
+    return (_OURS_TRACING if tracing else _OURS) + runs * _FRAMES_A_RUN
 
 
 class _Limit:
@@ -30,22 +37,22 @@ class _Limit:
 
     def __init__(self) -> None:
         self._lock = threading.RLock()  # a signal handler may begin a run in between
-        self._threads: dict[int, int] = {}  # to how many runs each may go on
+        self._threads: dict[int, int] = {}  # how many frames of ours each may have
         self.known = 0
 
-    def raise_it(self) -> int:
+    def raise_it(self, tracing: bool = False) -> int:
         """For the running thread; returns the limit as programs know it."""
         with self._lock:
             if not self._threads:
                 self.known = sys.getrecursionlimit()
-            self._threads[threading.get_ident()] = STEP
+            self._threads[threading.get_ident()] = _frames(STEP, tracing)
             self._set()
             return self.known
 
-    def grant(self, runs: int) -> None:
+    def grant(self, runs: int, tracing: bool) -> None:
         """Lets the running thread's machine begin so many runs, one beneath the other."""
         with self._lock:
-            self._threads[threading.get_ident()] = runs
+            self._threads[threading.get_ident()] = _frames(runs, tracing)
             self._set()
 
     def _set(self) -> None:
