@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import enum
+import sys
+import types
+import weakref
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -59,6 +62,10 @@ def make(read: Callable[[Any], Any], strict: bool) -> Any:
             self.tied = self.weight
             self.left, self.right = nn.Linear(2, 2), nn.Linear(2, 2)
             self.get, self.put = closing()
+            self.plains, self.named = [1, 2], {"a": 1}
+            self.other_thing = Thing(5)
+            self.reference = weakref.ref(self.first)
+            self.register_parameter("none", None)
             self.eval()
 
         @dl.exported(strict=strict)
@@ -67,6 +74,8 @@ def make(read: Callable[[Any], Any], strict: bool) -> Any:
 
     LIST[:] = [three(), three()]
     BOX.value = three()
+    Made.number, Made.numbers = 2, [2]
+    IMPORTED.number = 2  # type: ignore[attr-defined]
     return Model()
 
 
@@ -108,6 +117,78 @@ MERGED: Final[dict[str, Row]] = {
 }
 
 
+class Numbers(list[Any]):
+    pass
+
+
+class Table(dict[Any, Any]):
+    def __missing__(self, key: Any) -> int:
+        return 9
+
+
+class Made:
+    number = 2
+    numbers = [2]
+
+
+IMPORTED: Final = types.ModuleType("another_name")
+sys.modules["imported_by_a_test"] = IMPORTED
+
+
+def imported() -> Any:
+    import imported_by_a_test  # type: ignore[import-not-found]
+
+    return imported_by_a_test.number
+
+
+def untie(m: Any) -> None:
+    m.tied = nn.Parameter(three())
+
+
+def tie(m: Any) -> None:
+    m.bias = m.weight
+
+
+def freeze(m: Any) -> None:
+    m.bias.requires_grad_(False)
+
+
+OTHERS: Final[dict[str, Row]] = {
+    "list by a tuple": (lambda m: 2 if m.plains == [1, 2] else 3, lambda m: setattr(m, "plains", (1, 2))),
+    "list by a subclass": (
+        lambda m: len(type(m.plains).__name__),
+        lambda m: setattr(m, "plains", Numbers([1, 2])),
+    ),
+    "dict by a subclass": (
+        lambda m: m.named.get("b") or caught(m),
+        lambda m: setattr(m, "named", Table(a=1)),
+    ),
+    "class of a new object": (lambda m: Made().number, lambda m: setattr(Made, "number", 3)),
+    "list of a new object's class": (lambda m: Made().numbers[0], lambda m: Made.numbers.insert(0, 3)),
+    "module under another name": (lambda m: imported(), lambda m: setattr(IMPORTED, "number", 3)),
+    "weak reference": (
+        lambda m: m.reference().value,
+        lambda m: setattr(m, "reference", weakref.ref(m.other_thing)),
+    ),
+    "untied": (lambda m: len(list(m.parameters())), untie),
+    "tied": (lambda m: len(list(m.parameters())), tie),
+    "registered as None": (
+        lambda m: len(list(m.parameters())),
+        lambda m: setattr(m, "none", nn.Parameter(three())),
+    ),
+    "None by now": (lambda m: len(list(m.parameters())), lambda m: setattr(m, "bias", None)),
+    "frozen": (lambda m: sum(each.requires_grad for each in m.parameters()), freeze),
+    "counted": (lambda m: len(m._parameters), lambda m: setattr(m, "later", nn.Parameter(three()))),
+}
+
+
+def caught(m: Any) -> int:
+    try:
+        return m.named["b"]
+    except KeyError:
+        return 2
+
+
 def check(row: Row, strict: bool) -> None:
     read, change = row
     model, x = make(read, strict), torch.ones(1, 2)
@@ -128,6 +209,11 @@ def test_a_tensor_outside_the_module_is_replaced(name: str) -> None:
 @pytest.mark.parametrize("name", MERGED)
 def test_what_was_apart_becomes_one(name: str) -> None:
     check(MERGED[name], strict=True)
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_what_was_told_is_told_otherwise(name: str) -> None:
+    check(OTHERS[name], strict=True)
 
 
 @pytest.mark.parametrize("strict", [True, False])

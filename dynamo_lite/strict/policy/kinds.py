@@ -7,6 +7,7 @@ from types import MemberDescriptorType
 from typing import Any
 
 from dynamo_lite.strict.machine.slots import dict_of, inherits, mro_of
+from dynamo_lite.strict.policy.contents import is_container
 from dynamo_lite.strict.policy.origins import Origin, Origins, holds, namespace_of
 from dynamo_lite.strict.policy.seen import may_change
 
@@ -26,8 +27,13 @@ def assume_kinds(
             place = places.get(id(value), origin.path())
             if place != origin.path() and _is_held(origin, held):
                 origins.assume_object(origin, _at(origins, module, place) if place else None)
-        elif may_change(type(value)) and not inherits(type(value), type) and _is_held(origin, held):
+        elif _is_told(value) and _is_held(origin, held):
             origins.assume_class(origin)
+
+
+def _is_told(value: Any) -> bool:
+    """Whether an object of another class may come in its place unseen."""
+    return is_container(value) or (may_change(type(value)) and not inherits(type(value), type))
 
 
 def _at(origins: Origins, module: Any, place: str) -> Origin | None:

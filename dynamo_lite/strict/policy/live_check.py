@@ -16,6 +16,7 @@ from dynamo_lite.strict.machine.slots import TypeSet, dict_of, inherits, mro_of
 from dynamo_lite.strict.policy.contents import is_changed
 from dynamo_lite.strict.policy.kinds import assume_kinds
 from dynamo_lite.strict.policy.origins import OURS, Origin, Origins, Read, StepKind, namespace_of
+from dynamo_lite.strict.policy.seen import may_change
 from fx_ir.plain import same_plain
 
 _GENERIC: Final[Any] = object.__getattribute__
@@ -62,6 +63,7 @@ class _Writer:
         self.lines: list[str] = []
         self.values: dict[str, Any] = {}
         self.names: dict[int, str] = {}
+        self.objects: set[int] = set()  # those that the names stood for, each once
 
     def owner(self, origin: Origin) -> str:
         """The local variable that holds the object of an origin."""
@@ -77,6 +79,7 @@ class _Writer:
             name = f"o{len(self.names)}"
             self.lines.append(f"{name} = {found_from}")
         self.names[id(origin)] = name
+        self.objects.add(id(origin.value))
         return name
 
     def step(self, origin: Origin, kind: StepKind, step: Any) -> str:
@@ -139,16 +142,27 @@ class _Writer:
         self.values["same"] = same_plain
         return f"not same({found}, {self.constant(value)})"
 
+    def merged(self, read: Callable[[Origin, StepKind, Any], str]) -> str:
+        """An expression that is true where some of what registries told is None or one and the same; empty where none told."""
+        told = [
+            read(each.parent, each.kind, each.step)
+            for each in self.origins.apart.values()
+            if each.parent is not None
+        ]
+        self.values["count"] = _count
+        return f"count(None, {', '.join(told)}) != {len(told) + 1}" if told else ""
+
     def walk(self) -> Callable[[Any], str | None]:
         for read in self.origins.reads():
             owner = self.owner(read.origin)
             test = self.differs(read, owner, self.step(read.origin, read.kind, read.step))
             if test:
                 self.lines.append(f"if {test}: return {read.path()!r}")
+        if told := self.merged(self.step):
+            self.lines.append(f"if {told}: return {_MERGED!r}")
         # what were different objects go on to be different ones
         names = self.names.values()
-        self.values["count"] = _count
-        self.lines.append(f"if count({', '.join(names)}) != {len(names)}: return {_MERGED!r}")
+        self.lines.append(f"if count({', '.join(names)}) != {len(self.objects)}: return {_MERGED!r}")
         lines = ["def check(module):", " try:", *[f"  {line}" for line in self.lines or ["pass"]]]
         lines += [" except trouble as error:", "  return str(error)"]
         namespace = {**self.values, "trouble": _TROUBLE}
@@ -251,6 +265,8 @@ class _Bound(_Writer):
             owner = self.owner(read.origin)
             if self.is_kept_tuple(read.origin):
                 continue
+            if read.meaning == "type" and not may_change(read.value) and not self.is_made_anew(read.origin):
+                continue  # it is this very object, whose class cannot be set
             if read.meaning == "keys" and read.origin.step == "_modules":  # each of them is looked up anyway
                 self.lines.append(f"if len({owner}) != {len(read.value)}: return False")
                 continue
@@ -265,6 +281,8 @@ class _Bound(_Writer):
             test = self.differs(read, owner, found)
             if test:
                 self.lines.append(f"if {test}: return False")
+        if told := self.merged(self.read):
+            self.lines.append(f"if {told}: return False")
         lines = ["def check():", " try:", *[f"  {line}" for line in self.lines], "  return True"]
         lines += [" except trouble:", "  return False"]
         namespace = {**self.values, "trouble": _TROUBLE}

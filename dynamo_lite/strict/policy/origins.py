@@ -93,12 +93,13 @@ def _is_step(known: Any, step: Any) -> bool:
 class Origins:
     """The origins and the reads of one capture."""
 
-    __slots__ = ("_known", "_reads", "locate", "met", "roots", "tellers", "waiting")
+    __slots__ = ("_known", "_reads", "apart", "locate", "met", "roots", "tellers", "waiting")
 
     def __init__(self, locate: Callable[[], Location | None]) -> None:
         self._known: dict[int, Origin] = {}
         self._reads: dict[tuple[int, str, Any], Read] = {}
         self.roots: dict[str, Origin] = {}
+        self.apart: dict[int, Origin] = {}  # what was told of registries: different objects, and not None
         self.locate = locate
         self.met: Callable[[type], object] = type  # told the type of each object that gets an origin
         self.waiting: dict[int, Origin] = {}  # dicts in containers that were not read themselves
@@ -188,6 +189,7 @@ class Origins:
         if cls is MethodWrapperType or issubclass(cls, super):
             self._held_in(made, "__self__", _SELF[cls is MethodWrapperType](value))
         elif issubclass(cls, ReferenceType):
+            self.assume_object(made)
             self._referent(made)
         elif issubclass(cls, partial):
             self._record(made, "attr", "func", value.func, "identity")
@@ -285,8 +287,16 @@ class Origins:
     def listed(self, registry: Any) -> None:
         """All of a registry was read: it goes on to have the keys that it has."""
         origin = self._known.get(id(registry))
-        if origin is not None and origin.step in REGISTRIES:
-            self.assume_keys(origin)
+        if origin is None or origin.step not in REGISTRIES:
+            return
+        self.assume_keys(origin)
+        if origin.step == "__dict__":
+            return
+        for key, value in registry.items():  # what is None is passed over, what is there twice is told once
+            self.read_from(origin, "item", key, value)
+            known = self._known.get(id(value))
+            if known is not None and known.parent is not None:
+                self.apart[id(value)] = known
 
     def assume_keys(self, origin: Origin) -> None:
         """A dict has the keys that it has, in this order."""

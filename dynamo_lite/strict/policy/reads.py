@@ -24,6 +24,7 @@ from dynamo_lite.trace.settings import Settings
 from solver.errors import Location
 
 _REGISTRY_NAMES: Final = ("_parameters", "_buffers", "_modules")
+_BINDING: Final = (MethodType, FunctionType)
 _REGISTRIES: Final = operator.itemgetter(*_REGISTRY_NAMES)
 
 
@@ -70,7 +71,7 @@ class Reads(NullPolicy):
             if type(obj) is MethodType and name in getattr(obj.__func__, "__dict__", ()):
                 obj = obj.__func__
             elif not issubclass(type(obj), type):
-                return value
+                return self._of_class(obj, name, value)
             origin = self._rooted(obj)
             if origin is None:
                 return value
@@ -78,6 +79,16 @@ class Reads(NullPolicy):
             self._read(origin, "attr", name, value)
             if name == "__dict__" and is_users(peek()):
                 self.origins.listed(value)
+        return value
+
+    def _of_class(self, obj: Any, name: str, value: Any) -> Any:
+        """An attribute of an object that forward made: where it lies on the class, it is read of that."""
+        cls = type(obj)
+        if may_change(cls) and type(value) not in _BINDING and lookup(cls, name) is value:
+            holder = next(base for base in mro_of(cls) if name in dict_of(base))
+            origin = self._rooted(holder)
+            if origin is not None and self.transaction.entry(holder, "attr", name) is None:
+                self._read(origin, "attr", name, value)
         return value
 
     def _rooted(self, code: Any) -> Origin | None:
@@ -193,8 +204,9 @@ def is_native_iterator(cls: type) -> bool:
     step = lookup(cls, "__next__")
     if step is MISSING:
         return False
-    own = type(step) is WrapperDescriptorType and lookup(cls, "__iter__") is not MISSING
-    return own and not cls.__module__.startswith(("_io", "torch", "numpy"))
+    if type(step) is not WrapperDescriptorType or lookup(cls, "__iter__") is MISSING:
+        return False
+    return not step.__objclass__.__module__.startswith(("_io", "torch", "numpy"))
 
 
 def user_location() -> Location | None:

@@ -168,15 +168,15 @@ def _asked_in(code: CodeType) -> Iterable[str]:
             yield from _asked_in(constant)
 
 
-def place_import(origins: Origins, module: Any) -> None:
+def place_import(origins: Origins, module: Any, asked: str) -> None:
     """Gives a module that forward imports its origin: what is read of it, and that it is the one loaded, are assumptions."""
-    name = (
-        object.__getattribute__(module, "__dict__").get("__name__")
-        if inherits(type(module), ModuleType)
-        else None
-    )
-    if type(name) is str and sys.modules.get(name) is module:
-        origins.place(module, origins.root("sys.modules", sys.modules), "item", name)
+    own = None
+    if inherits(type(module), ModuleType):
+        own = object.__getattribute__(module, "__dict__").get("__name__")
+    for name in (own, asked, asked.partition(".")[0]):
+        if type(name) is str and sys.modules.get(name) is module:
+            origins.place(module, origins.root("sys.modules", sys.modules), "item", name)
+            return
 
 
 def _names_in(code: CodeType) -> Iterable[str]:

@@ -97,6 +97,8 @@ class TracePolicy(Surroundings):
                     self.ambient.digits(args[0])
                 return fn(*args)
         self.met_whole(fn, args)
+        if kind is type and args and type(args[0]) is dict:
+            self.origins.listed(args[0])
         if kind is BuiltinFunctionType:
             self.of_whole(fn, args)
         return self.watch.call(fn, args, kwargs)
@@ -264,7 +266,7 @@ class TracePolicy(Surroundings):
         if fn is FunctionType:
             self.transaction.mark(result)
         if fn is builtins.__import__:
-            place_import(self.origins, result)
+            place_import(self.origins, result, args[0])
         return result
 
     def _refuse_compiled(self, fn: Any, args: tuple[Any, ...]) -> None:
@@ -280,6 +282,7 @@ class TracePolicy(Surroundings):
         """``int``, ``float`` and their kin of a symbolic number, or of a tensor through ``item``; ``len`` of a tensor."""
         if function is len:
             self.met_whole(len, (value,))
+            self.origins.listed(value)
             return value.shape[0] if is_fake(value) and value.meta.shape else len(value)
         if is_fake(value) or self.tracer.library.is_tensor(value):
             value = value.item()
