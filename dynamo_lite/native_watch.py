@@ -24,6 +24,7 @@ from dynamo_lite import dispatch, places
 from dynamo_lite.native_truth import COMPARING, Comparison, comparison
 from dynamo_lite.strict.policy import impure
 from dynamo_lite.strict.policy.origins import LISTING
+from dynamo_lite.trace.outlets import Outlets
 from dynamo_lite.trace.settings import WHOLE
 from dynamo_lite.trace.tracer import Tracer
 from fx_ir.provenance import Effect, EffectKind
@@ -60,6 +61,7 @@ class Watch:
         self.compared: Comparison | None = None
         self._tracer = tracer
         self._settings = tracer.library.settings()
+        self.outlets = Outlets()
 
     def note(self, kind: EffectKind, what: str, became: Any) -> None:
         """Enters an effect once a line."""
@@ -189,6 +191,7 @@ class _Doors:
         def door(*args: Any, **kwargs: Any) -> Any:
             watch = self.skipping.watch
             if watch is not None and watch.is_tracing():
+                watch.outlets.check(what, kwargs, places.native_location())
                 return watch.note("output", what, "dropped")
             return original(*args, **kwargs)
 

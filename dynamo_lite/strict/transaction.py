@@ -12,6 +12,7 @@ from __future__ import annotations
 import array
 import contextlib
 import gc
+import operator
 import types
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -19,7 +20,7 @@ from typing import Any, Final
 
 from dynamo_lite import collector
 from dynamo_lite.strict.machine.slots import name_of
-from dynamo_lite.strict.undo import SAVERS, Restore
+from dynamo_lite.strict.undo import SAVERS, Restore, namespace_of, save_dict, save_key
 from fx_ir.provenance import Became, Effect, EffectKind
 from solver.errors import Location
 
@@ -40,6 +41,7 @@ class _Entry:
     key: Any
     effect: Effect
     untracked: bool
+    whole: bool  # whether a container is put back as a whole
     restore: Restore
 
 
@@ -59,6 +61,7 @@ class Transaction:
         self._entries: list[_Entry] = []
         self._seen: dict[tuple[int, Any], _Entry] = {}
         self._outer: list[dict[tuple[int, Any], _Entry]] = []
+        self._whole: dict[int, Any] = {}  # dicts that are saved as a whole
         self._touched: set[int] = set()  # identities of what was written, and perhaps more
         self._made: dict[int, Any] = {}
         self._marked: set[int] = set()  # identities of functions and classes that were made
@@ -103,12 +106,24 @@ class Transaction:
         mark = _mark(kind, obj, key)
         if mark in self._seen:
             return
-        restore = SAVERS[kind](obj, key)
+        whole, restore = self._save(kind, obj, key)
         effect = Effect(_KINDS[kind], _describe(kind, obj, key), self._locate(), "rolled back")
-        entry = _Entry(obj, kind, key, effect, not gc.is_tracked(obj), restore)
+        entry = _Entry(obj, kind, key, effect, not gc.is_tracked(obj), whole, restore)
         self._entries.append(entry)
         self._seen[mark] = entry
         self._touched.add(id(obj))
+
+    def _save(self, kind: str, obj: Any, key: Any) -> tuple[bool, Restore]:
+        """Each dict is saved once: as a whole before anything of it is written, or else by the keys."""
+        namespace, by_key = namespace_of(kind, obj, key)
+        if namespace is None:
+            return kind in ("item", "content"), SAVERS[kind](obj, key)
+        if id(namespace) in self._whole:
+            return False, _nothing
+        if by_key:
+            return False, save_key(namespace, key)
+        self._whole[id(namespace)] = namespace
+        return True, save_dict(namespace)
 
     def note(self, kind: EffectKind, what: str, became: Became) -> None:
         """Enters in the ledger what has nothing to undo: something skipped, burned in or assumed."""
@@ -147,9 +162,9 @@ class Transaction:
 
         The object given tells afterwards what was written and noted; :meth:`announce` then makes room for the same again.
         """
-        outer = self._entries, self._seen, self._notes
+        outer = self._entries, self._seen, self._notes, self._whole
         done = Rehearsal()
-        self._entries, self._seen, self._notes = [], {}, []
+        self._entries, self._seen, self._notes, self._whole = [], {}, [], {}
         self._outer.append(outer[1])
         try:
             yield done
@@ -160,7 +175,7 @@ class Transaction:
                 self.rollback()
             finally:
                 self._outer.pop()
-                self._entries, self._seen, self._notes = outer
+                self._entries, self._seen, self._notes, self._whole = outer
 
     def announce(self, done: Rehearsal) -> None:
         """Saves what a rehearsal wrote: it is about to happen in earnest."""
@@ -201,23 +216,35 @@ class Transaction:
     # --- undoing
 
     def rollback(self) -> None:
-        """Puts everything back, newest first. An interrupt or error in between is raised after all is done."""
+        """Puts everything back, newest first. An interrupt or error in between is raised after all is done.
+
+        Containers come before single places, which may have been saved earlier. Putting keys back may run their ``__hash__``; what that
+        writes is put back by a second round, in which the containers are as they were.
+        """
         problem: BaseException | None = None
-        # containers first: putting keys back may run their __hash__, and what that writes is put back after it
-        self._entries.sort(key=lambda entry: entry.kind in ("item", "content"))
-        while self._entries:
-            entry = self._entries[-1]
-            try:
-                entry.restore()
-                self._entries.pop()
-            except KeyboardInterrupt as error:
-                problem = error  # restoring again does no harm
-            except BaseException as error:
-                problem = problem or error
-                self._entries.pop()
+        for _ in range(2):
+            waiting = sorted(self._entries, key=_is_whole)
+            while waiting:
+                try:
+                    waiting[-1].restore()
+                    waiting.pop()
+                except KeyboardInterrupt as error:
+                    problem = error  # restoring again does no harm
+                except BaseException as error:
+                    problem = problem or error
+                    waiting.pop()
+        self._entries.clear()
         self._seen.clear()
+        self._whole.clear()
         if problem is not None:
             raise problem
+
+
+_is_whole: Final = operator.attrgetter("whole")
+
+
+def _nothing() -> None:
+    """A place that is put back with another."""
 
 
 def _mark(kind: str, obj: Any, key: Any) -> tuple[int, Any]:

@@ -16,7 +16,32 @@ from dynamo_lite.strict.machine.slots import MISSING, dict_of, inherits, lookup,
 Restore = Callable[[], None]
 
 
-def _save_mapping_key(mapping: Any, key: Any) -> Restore:
+def namespace_of(kind: str, obj: Any, key: Any) -> tuple[dict[Any, Any] | None, bool]:
+    """The dict that a write lands in, and whether it is saved by the key: namespaces of modules are, as other threads use them too.
+
+    None where no dict, or none that is in sight, holds what is written.
+    """
+    if kind == "global":
+        return obj, True
+    if kind == "attr":
+        of_class = issubclass(type(obj), type)
+        held = None if of_class or _descriptor(obj, key) is not MISSING else plain_dict(obj)
+        return held, type(obj) is types.ModuleType
+    is_dict = (
+        kind in ("item", "content") and inherits(type(obj), dict) and not inherits(type(obj), OrderedDict)
+    )
+    return (obj if is_dict else None), False
+
+
+def _descriptor(obj: Any, name: str) -> Any:
+    """What takes a write of an attribute in place of the dictionary."""
+    attribute = lookup(type(obj), name)
+    takes = attribute is not MISSING and lookup(type(attribute), "__set__") is not MISSING
+    return attribute if takes or (name == "__dict__" and attribute is not MISSING) else MISSING
+
+
+def save_key(mapping: Any, key: Any) -> Restore:
+    """One item of a dict."""
     old = mapping.get(key, MISSING)
 
     def restore() -> None:
@@ -45,18 +70,30 @@ def _save_cell(cell: Any, key: Any) -> Restore:
 
 
 def _save_attribute(obj: Any, name: str) -> Restore:
-    kind = type(obj)
-    if issubclass(kind, type):
+    """An attribute that no dict in sight holds."""
+    if issubclass(type(obj), type):
         return _save_class_attribute(obj, name)
-    attribute = lookup(kind, name)
+    attribute = _descriptor(obj, name)
     if name == "__dict__" and type(attribute) is types.GetSetDescriptorType:
         return _save_dict_object(obj, attribute)
-    if attribute is not MISSING and lookup(type(attribute), "__set__") is not MISSING:
-        return _save_descriptor(obj, attribute)
-    namespace = plain_dict(obj)
-    if namespace is None:
-        return lambda: None  # the write itself will fail
-    return _save_dict(namespace, None)
+    return _save_in_c(obj, name) if attribute is MISSING else _save_descriptor(obj, attribute)
+
+
+def _save_in_c(obj: Any, name: str) -> Restore:
+    """An attribute of an object whose dictionary, if it has one, C keeps to itself (type variables, futures)."""
+    try:
+        old = object.__getattribute__(obj, name)
+    except AttributeError:
+        old = MISSING
+
+    def restore() -> None:
+        with contextlib.suppress(AttributeError, TypeError):  # the write failed as well
+            if old is MISSING:
+                object.__delattr__(obj, name)
+            else:
+                object.__setattr__(obj, name, old)
+
+    return restore
 
 
 def _save_class_attribute(cls: Any, name: str) -> Restore:
@@ -81,7 +118,7 @@ def _save_class_attribute(cls: Any, name: str) -> Restore:
 
 def _save_dict_object(obj: Any, getset: Any) -> Restore:
     namespace = getset.__get__(obj)
-    content = _save_dict(namespace, None)
+    content = save_dict(namespace)
 
     def restore() -> None:
         getset.__set__(obj, namespace)
@@ -121,7 +158,8 @@ def _save_list(obj: Any, key: Any) -> Restore:
     return lambda: list.__setitem__(obj, slice(None), old)
 
 
-def _save_dict(obj: Any, key: Any) -> Restore:
+def save_dict(obj: Any) -> Restore:
+    """A whole dict, with the order of its keys."""
     old = dict.copy(obj)
 
     def restore() -> None:
@@ -144,6 +182,9 @@ def _save_ordered(obj: Any, key: Any) -> Restore:
     old = list(OrderedDict.items(obj))
 
     def restore() -> None:
+        now = list(OrderedDict.items(obj))
+        if len(now) == len(old) and all(a is b and x is y for (a, x), (b, y) in zip(now, old, strict=True)):
+            return
         OrderedDict.clear(obj)
         for each, value in old:
             OrderedDict.__setitem__(obj, each, value)
@@ -155,8 +196,9 @@ def _save_set(obj: Any, key: Any) -> Restore:
     old = set.copy(obj)
 
     def restore() -> None:
-        set.clear(obj)
-        set.update(obj, old)
+        if {*map(id, set.__iter__(obj))} != {*map(id, old)}:
+            set.clear(obj)
+            set.update(obj, old)
 
     return restore
 
@@ -217,7 +259,7 @@ def _save_exception(obj: Any, key: Any) -> Restore:
     """What raising it, and ``add_note``, change of an exception."""
     old = [(each, each.__get__(obj)) for each in _OF_EXCEPTIONS]
     namespace = plain_dict(obj)
-    attributes = _save_dict(namespace, None)
+    attributes = save_dict(namespace)
     notes = (namespace or {}).get("__notes__")
     listed = _save_list(notes, None) if type(notes) is list else None
 
@@ -234,7 +276,7 @@ def _save_exception(obj: Any, key: Any) -> Restore:
 _CONTENT: Final[tuple[tuple[type, Callable[[Any, Any], Restore]], ...]] = (
     (list, _save_list),
     (OrderedDict, _save_ordered),
-    (dict, _save_dict),
+    (dict, lambda obj, key: save_dict(obj)),
     (set, _save_set),
     (deque, _save_deque),
     (bytearray, _save_bytearray),
@@ -245,7 +287,7 @@ _CONTENT: Final[tuple[tuple[type, Callable[[Any, Any], Restore]], ...]] = (
 )
 SAVERS: Final[dict[str, Callable[[Any, Any], Restore]]] = {
     "attr": _save_attribute,
-    "global": _save_mapping_key,
+    "global": save_key,
     "deref": _save_cell,
     "item": _save_content,
     "content": _save_content,

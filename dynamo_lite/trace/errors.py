@@ -20,6 +20,13 @@ IN_PLACE_RESIZES: Final = declare(
     hint="use the operator without the trailing underscore, which makes a new tensor",
     about="The result of an in-place operator does not fit its target.",
 )
+OUTPUT_READ: Final = declare(
+    "output-read",
+    UnsupportedError,
+    "{name} writes to an object of forward's own, and output is skipped while tracing",
+    hint="build the text without it, or do it outside forward",
+    about="What is printed, logged or warned of is dropped while tracing; a program that reads it back would read nothing.",
+)
 PARAMETER_WRITTEN: Final = declare(
     "parameter-written",
     StateError,

@@ -176,6 +176,7 @@ def slot(frame: Frame, cls: type, name: str) -> Any:
 
 
 _LOCAL: Final = _thread._local
+_DICT_GETTERS: Final = (types.GetSetDescriptorType, types.MemberDescriptorType)  # modules have the latter
 
 
 def plain_dict(obj: Any) -> dict[str, Any] | None:
@@ -185,7 +186,7 @@ def plain_dict(obj: Any) -> dict[str, Any] | None:
         return found if isinstance(found, dict) else None
     for base in mro_of(type(obj)):
         getset = dict_of(base).get("__dict__")
-        if type(getset) is types.GetSetDescriptorType:
+        if type(getset) in _DICT_GETTERS:
             found = getset.__get__(obj)
             return found if isinstance(found, dict) else None
     return None

@@ -19,6 +19,7 @@ from dynamo_lite.strict.policy.origins import Origins
 from dynamo_lite.strict.policy.reads import Reads, is_users, user_location
 from dynamo_lite.strict.policy.roots import globals_root
 from dynamo_lite.strict.transaction import Transaction
+from dynamo_lite.trace.outlets import Outlets
 from dynamo_lite.trace.settings import WHOLE, Settings
 
 _ENVIRON: Final = type(os.environ)
@@ -36,6 +37,7 @@ class Surroundings(Reads):
     ) -> None:
         super().__init__(transaction, origins, module_class, settings)
         self.ambient = Ambient(settings, user_location, origins.root)
+        self.outlets = Outlets()
         origins.met = self.ambient.met
 
     def met_whole(self, fn: Any, values: Iterable[Any]) -> None:
@@ -128,5 +130,6 @@ class Surroundings(Reads):
         """Output is noted instead of made; a warning that is an error is raised."""
         if name.endswith(".warn") and self.ambient.warning(args, kwargs):
             return fn(*args, **kwargs)
+        self.outlets.check(name, kwargs, user_location())
         self.transaction.note("output", name, "dropped")
         return None

@@ -49,7 +49,7 @@ _CAPTURE: Final[Any] = capture
 _DOORS: Final = {
     "_way_out": WAY_OUT, "_burned_in": WAY_OUT, "_run_rule": OPERATOR, "on_meta": OPERATOR,
     "_run_fake": OPERATOR,
-    **dict.fromkeys(("_library_function", "_environ", "call_native", "_unwrapped"), OPAQUE),
+    **dict.fromkeys(("_library_function", "_environ", "call_native", "_unwrapped", "_watched"), OPAQUE),
 }  # fmt: skip
 _CALLED: Final = (
     OPAQUE,

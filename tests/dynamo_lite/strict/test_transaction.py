@@ -7,12 +7,14 @@ import contextvars
 import functools
 import gc
 import heapq
+import io
 import struct
 import sys
+import types
 import warnings
 from collections import Counter, OrderedDict, defaultdict, deque
 from types import CodeType
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pytest
@@ -25,7 +27,10 @@ from dynamo_lite.strict.mutators import changed_by_numpy, mutated
 from dynamo_lite.strict.traced import location, run_traced
 from dynamo_lite.strict.transaction import Transaction
 
+this: Any = sys.modules[__name__]
 COUNTER = 1
+REMOVED = 1
+LATER = 1
 BY_NAME = 1
 ADDED: int
 VARIABLE: contextvars.ContextVar[int] = contextvars.ContextVar("VARIABLE", default=0)
@@ -122,6 +127,14 @@ class World:
         self.grid = np.arange(6).reshape(2, 3)
         self.heap = [1, 5, 3]
         self.packed = bytearray(8)
+        self.stdout = sys.stdout
+        self.simple = types.SimpleNamespace(a=1, b=2)
+        self.variable: Any = TypeVar("variable")
+        self.error = ValueError("outside")
+
+        def function() -> None: ...
+
+        self.function: Any = function
 
     @functools.cached_property
     def computed(self) -> int:
@@ -134,14 +147,19 @@ class World:
             self.slotted.filled, hasattr(self.slotted, "late"), list(Plain.shared), "extra" in vars(Plain), COUNTER,
             "ADDED" in globals(), dict(self.lists), list(self.counted.items()), bytes(self.viewed), self.grid.tolist(),
             list(self.heap), bytes(self.packed), "computed" in vars(self), BY_NAME, list(warnings.filters),
-            "written_module" in sys.modules,
+            "written_module" in sys.modules, list(vars(this).items()), list(vars(self.simple).items()),
+            list(vars(self.function).items()), list(vars(self.error).items()),
+            getattr(self.variable, "extra", None), sys.stdout is self.stdout,
         )  # fmt: skip
 
 
 def disturb(world: World, cell_setter: Any) -> int:
     """Writes to all of it."""
-    global COUNTER, ADDED
+    global COUNTER, ADDED, LATER
     COUNTER += 1
+    globals()["LATER"] = 2
+    LATER += 1
+    vars(world.simple)["early"] = 1
     ADDED = 1
     cell_setter(5)
     world.items.append(4)
@@ -188,6 +206,14 @@ def disturb(world: World, cell_setter: Any) -> int:
     globals()["BY_NAME"] = 2
     warnings.filters.insert(0, ("ignore", None, Warning, None, 0))  # type: ignore[attr-defined]
     sys.modules["written_module"] = sys
+    this.added_later = 1
+    del this.REMOVED
+    world.simple.a = 2
+    del world.simple.b
+    world.function.extra = 1
+    world.error.extra = 1  # type: ignore[attr-defined]
+    world.variable.extra = 1
+    sys.stdout = io.StringIO()
     fresh: dict[str, int] = {}
     fresh["a"] = 1
     fresh_list = [1]

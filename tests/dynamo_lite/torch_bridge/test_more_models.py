@@ -50,7 +50,9 @@ REFUSED: Final[dict[str, type[Exception]]] = {
     "xlstm": SIZE,  # one step a chunk
     "funnel": SIZE,  # lists the positions as Python numbers
 }  # fmt: skip
-ONLY_NONSTRICT: Final = {"mobilenet_v2": SIZE}  # int() of a size asks CPython for its value; PyTorch refuses it too
+ONLY_NONSTRICT: Final = {
+    "mobilenet_v2": SIZE
+}  # int() of a size asks CPython for its value; PyTorch refuses it too
 # They ask whether they are exported: then beit adds a mask that hides nothing, and qwen3_next substitutes instead of solving. Their
 # eager results are those to the bit where it is told so too, and PyTorch's own program's differ as ours do.
 ASKING: Final = ("beit", "qwen3_next")
