@@ -76,8 +76,8 @@ def namespace_of(value: Any) -> dict[str, Any] | None:
 
 
 def _is_hooks(step: Any) -> bool:
-    """Tables of a module's hooks, which ``dynamo_lite.live_hooks`` looks after."""
-    return type(step) is str and step.endswith("_hooks")
+    """Tables of a module's hooks, which ``dynamo_lite.live_hooks`` looks after: not those of state dicts."""
+    return type(step) is str and step.endswith("_hooks") and "state_dict" not in step
 
 
 def _owner(origin: Origin | None) -> Origin | None:

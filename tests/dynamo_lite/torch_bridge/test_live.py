@@ -357,3 +357,22 @@ def test_a_decorated_module_inside_another(strict: bool) -> None:
         assert_same(model(x), first + model.second.lin(first) * 2)
         model.first.lin.weight.data.mul_(2)
     assert_same(model.first(x), model.first.lin(x) * 2)
+
+
+def test_hooks_of_a_state_dict_that_forward_asks_for() -> None:
+    """They run in forward where it asks; a program without them is refused."""
+
+    class Model(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.lin = nn.Linear(2, 2)
+
+        @dl.exported()
+        def forward(self, x: Any) -> Any:
+            return x * self.lin.state_dict()["bias"].sum()
+
+    model, x = Model(), torch.ones(2)
+    assert_same(model(x), model(x))
+    model.lin.register_state_dict_post_hook(lambda module, found, *_: found.update(bias=torch.ones(2)))
+    with pytest.raises(dl.GuardError):
+        model(x)
