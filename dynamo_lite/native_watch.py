@@ -213,7 +213,8 @@ def _output_skipped(watch: Watch) -> Iterator[None]:
     try:
         _DOORS.enter(watch)
         _DOORS.skipping.watch = watch
-        yield
+        with watch.outlets.kept():
+            yield
     finally:
         _DOORS.skipping.watch = before
         try:

@@ -69,7 +69,12 @@ def _run(
     tracer.invoke = _invoke
     with closing(Transaction(user_location)) as transaction, transaction:
         policy = tracer.library.strict_policy()(tracer, transaction, origins)
-        with dispatch.recording(tracer), fake_context.activate(tracer), policy.seen.watching():
+        with (
+            dispatch.recording(tracer),
+            fake_context.activate(tracer),
+            policy.seen.watching(),
+            policy.outlets.kept(),
+        ):
             args, kwargs = _own(args), _own(dict(kwargs))
             tracer.given.watch(args, kwargs)
             leaves, spec = tree_flatten(traced.run_traced(policy, target, args, dict(kwargs)))

@@ -172,16 +172,20 @@ for _name in ("manual_seed", "seed", "set_rng_state"):
     answers(getattr(torch, _name))(_seeding(f"torch.{_name}"))
 
 
-def _refuse_default(*args: Any) -> NoReturn:
-    raise CALL_REFUSED(
-        name="torch.set_default_dtype",
-        reason="changes what every later call without dtype= makes",
-        hint_text="pass dtype= where forward makes tensors",
-        location=where(),
-    )
+def _refuse_default(name: str) -> Callable[..., NoReturn]:
+    def refuse(*args: Any) -> NoReturn:
+        raise CALL_REFUSED(
+            name=f"torch.{name}",
+            reason="changes what every later call that makes a tensor takes by default",
+            hint_text="pass dtype= and device= where forward makes tensors",
+            location=where(),
+        )
+
+    return refuse
 
 
-answers(torch.set_default_dtype, torch.set_default_tensor_type)(_refuse_default)
+for _name in ("set_default_dtype", "set_default_tensor_type", "set_default_device"):
+    answers(getattr(torch, _name))(_refuse_default(_name))
 
 
 def _refuse_transform(name: str) -> Callable[..., NoReturn]:

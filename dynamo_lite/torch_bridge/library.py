@@ -19,7 +19,7 @@ from dynamo_lite.torch_bridge.backend import Backend, from_array
 from dynamo_lite.torch_bridge.convert import TO_OURS, describe, dtype_of, to_ours, to_torch
 from dynamo_lite.torch_bridge.errors import AUTOCAST
 from dynamo_lite.torch_bridge.fake import TorchFake
-from dynamo_lite.torch_bridge.flags import FLAGS
+from dynamo_lite.torch_bridge.flags import FLAGS, switches_kept
 from dynamo_lite.trace.errors import NOT_PYTHON
 from fx_ir import dtypes
 from fx_ir.meta import TensorMeta
@@ -158,7 +158,7 @@ class Library:
 
         Some of it belongs to the process, so captures wait for each other.
         """
-        with _ONE_CAPTURE:
+        with _ONE_CAPTURE, switches_kept():
             yield from self._session()
 
     def _session(self) -> Iterator[None]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import logging
 import sys
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, Final
 
 from dynamo_lite.trace.errors import OUTPUT_READ
@@ -29,6 +30,18 @@ class Outlets:
         self._handlers = set(
             map(id, _LOGGING._handlerList)
         )  # of the references, which last as long as the handlers
+
+    @contextmanager
+    def kept(self) -> Iterator[None]:
+        """At the end of the block warnings are shown and filtered as before it: ``warnings`` changes that behind the transaction's back."""
+        filters, listed = _WARNINGS.filters, [*_WARNINGS.filters]
+        try:
+            yield
+        finally:
+            if _WARNINGS.filters is not filters or filters != listed:
+                _WARNINGS.filters, filters[:] = filters, listed
+                _WARNINGS._filters_mutated()
+            _WARNINGS.showwarning, _WARNINGS._showwarnmsg_impl = self._warned
 
     def check(self, name: str, kwargs: Mapping[str, Any], location: Location | None) -> None:
         """Raises ``output-read`` where ``name`` would write to an object that forward put there."""

@@ -79,6 +79,12 @@ def _as_usual() -> int:
     return 3
 
 
+def state() -> tuple[Any, ...]:
+    """How warnings are filtered and shown."""
+    module: Any = warnings
+    return id(module.filters), [*module.filters], module.showwarning, module._showwarnmsg_impl
+
+
 class Model(nn.Module):
     def __init__(self, work: Callable[[], int]) -> None:
         super().__init__()
@@ -93,11 +99,24 @@ class Model(nn.Module):
 def test_output_that_is_read_back_is_refused(work: Callable[[], int], strict: bool) -> None:
     model, x = Model(work), torch.ones(2)
     assert float(model(x)[0]) > 1
-    stream, shown = sys.stdout, warnings.showwarning
+    stream, shown = sys.stdout, state()
     with pytest.raises(dl.UnsupportedError, match=r"output-read|call-refused"):
         dl.export(model, (x,), strict=strict)
     assert sys.stdout is stream
-    assert warnings.showwarning is shown
+    assert state() == shown
+
+
+def _filtered() -> int:
+    warnings.simplefilter("error")
+    warnings.filterwarnings("ignore", "text")
+    return 3
+
+
+@pytest.mark.parametrize("strict", [True, False])
+def test_filters_are_put_back(strict: bool) -> None:
+    before = state()
+    dl.export(Model(_filtered), (torch.ones(2),), strict=strict)
+    assert state() == before
 
 
 @pytest.mark.parametrize("strict", [True, False])

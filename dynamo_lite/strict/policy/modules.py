@@ -34,6 +34,9 @@ FILTERED: Final[Reason] = (
     "is an error by a filter for some places in the code alone",
     "filter warnings by category or message",
 )
+OF_ARRAYS: Final[dict[str, Reason]] = dict.fromkeys(
+    ("resize", "setflags"), ("changes an array in a way that cannot be put back", "make a new array")
+)
 DATABASE: Final[Reason] = ("uses a database", "read the data outside forward and pass it as an input")
 STREAM: Final[Reason] = (
     "advances an object of C code that cannot be put back",

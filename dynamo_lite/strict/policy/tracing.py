@@ -21,6 +21,8 @@ from types import (
 )
 from typing import Any, Final
 
+import numpy as np
+
 from dynamo_lite import places
 from dynamo_lite.fake import is_fake
 from dynamo_lite.lowering.leaf import TensorFunction
@@ -313,6 +315,8 @@ class TracePolicy(Surroundings):
             raise ITERATOR_OUTSIDE(type=type(owner).__name__, location=traced.location())
         if type(owner) in _BUFFERS and not self.origins.is_outside(owner):
             return None
+        if inherits(type(owner), np.ndarray) and fn.__name__ in modules.OF_ARRAYS:
+            return modules.OF_ARRAYS[fn.__name__]
         if self.origins.is_outside(owner) and modules.is_stream(impure.module_of(fn)):
             return modules.STREAM
         return impure.refusal(fn)

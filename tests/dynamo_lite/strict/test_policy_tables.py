@@ -130,3 +130,23 @@ def test_what_is_pure_is_not_refused() -> None:
     assert impure.reason(time.strptime) is None
     assert impure.reason(builtins.len) is None
     assert impure.reason(builtins.open) is impure.reason(io.open) is not None
+
+
+@pytest.mark.parametrize("name", modules.OF_ARRAYS)
+@pytest.mark.parametrize("bound", [True, False])
+def test_arrays_keep_their_size_and_flags(name: str, bound: bool) -> None:
+    array = np.arange(6)
+
+    class Model(nn.Module):
+        def forward(self, x: Any) -> Any:
+            given = {"resize": (3,), "setflags": (False,)}[name]
+            if bound:
+                getattr(array, name)(*given)
+            else:
+                getattr(np.ndarray, name)(array, *given)
+            return x + int(np.resize(array, (2,))[0])
+
+    with pytest.raises(dl.UnsupportedError, match="call-refused"):
+        dl.export(Model(), (torch.ones(2),), strict=True)
+    assert array.shape == (6,)
+    assert array.flags.writeable
