@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Final
 
 from solver.sym import SymBool
@@ -11,6 +13,7 @@ from solver.sym import SymBool
 class _Modes(threading.local):
     grad: bool = True
     inference: bool = False
+    fixed: bool = False
 
 
 _MODES: Final = _Modes()
@@ -34,6 +37,23 @@ def set_grad_enabled(on: bool) -> bool:
     before = _MODES.grad
     _MODES.grad = _flag(on)
     return before
+
+
+def is_fixed() -> bool:
+    """Whether the gradient mode does not depend on the one around the program: an autograd function's forward runs."""
+    return _MODES.fixed
+
+
+@contextmanager
+def gradients_fixed_off() -> Iterator[None]:
+    """Gradients off in the block, whatever is around the program."""
+    before, fixed = set_grad_enabled(False), _MODES.fixed
+    _MODES.fixed = True
+    try:
+        yield
+    finally:
+        _MODES.fixed = fixed
+        set_grad_enabled(before)
 
 
 def inference_enabled() -> bool:

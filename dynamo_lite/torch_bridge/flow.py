@@ -111,13 +111,13 @@ def _apply(cls: Any, *args: Any, **kwargs: Any) -> Any:
 @contextmanager
 def _without_gradients() -> Iterator[None]:
     """Gradients off for what runs inside, interpreted or native, as PyTorch calls an autograd function's forward."""
-    before, native = modes.set_grad_enabled(False), torch.is_grad_enabled()
+    native = torch.is_grad_enabled()
     torch._C._set_grad_enabled(False)
     try:
-        yield
+        with modes.gradients_fixed_off():
+            yield
     finally:
         torch._C._set_grad_enabled(native)
-        modes.set_grad_enabled(before)
 
 
 @answers(torch._C._InferenceMode)

@@ -111,7 +111,7 @@ class Library:
                     yield (f"{path}.{name}" if path else name), parameter
 
     def named_buffers(self, module: Any) -> Iterator[tuple[str, Any, bool]]:
-        for path, owner in nn.Module.named_modules(module, remove_duplicate=False):
+        for path, owner in _walk(module, once=False):
             for name, buffer in owner._buffers.items():
                 if buffer is not None:
                     persistent = name not in owner._non_persistent_buffers_set

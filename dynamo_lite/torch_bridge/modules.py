@@ -38,8 +38,12 @@ def _apply(self: Any, fn: Callable[[Any], Any], recurse: bool = True) -> Any:
     Raises ``module-converted`` for any other: eager's module would be another from then on.
     """
     tracer: Any = dispatch.recorder()
-    bare = tracer.library.bare
-    for name, tensor in (*self.named_parameters(recurse=recurse), *self.named_buffers(recurse=recurse)):
+    library = tracer.library
+    bare = library.bare
+    held = [*library.named_parameters(self), *(found[:2] for found in library.named_buffers(self))]
+    for name, tensor in held:
+        if "." in name and not recurse:
+            continue
         made = bare(tracer.invoke(fn, (tensor,)))
         if made is not tensor and tracer.fake_of(made) is not tracer.fake_of(bare(tensor)):
             raise MODULE_CONVERTED(name=name, type=type(self).__name__, location=where())

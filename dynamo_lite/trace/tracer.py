@@ -155,7 +155,7 @@ class Tracer:
 
     def looked(self, what: dispatch.Asked) -> None:
         """The program asked for strides, for ``requires_grad`` and the like."""
-        if what not in self.asked:
+        if what not in self.asked and not (what == "mode" and modes.is_fixed()):
             self.asked[what] = self.locate()
 
     def read_setting(self, function: Callable[[], Any]) -> Any:

@@ -16,6 +16,7 @@ from operator import call, is_, itemgetter
 from types import BuiltinFunctionType, FunctionType
 from typing import Any, Final
 
+from dynamo_lite import places
 from dynamo_lite.strict.decode.layout import class_mark, function_mark, settle, type_mark
 from dynamo_lite.strict.machine.slots import MISSING, dict_of, inherits, mro_of, name_of, type_flags
 from dynamo_lite.strict.policy.contents import PLAIN
@@ -23,6 +24,7 @@ from dynamo_lite.strict.policy.origins import Origins
 from dynamo_lite.strict.policy.seen import ALL, Seen, may_change
 
 _Name = tuple[dict[str, Any], str, Any]
+_IDLE: Final = ("__init__", "__setstate__")
 _JOIN: Final = b"".join
 _BUILTINS: Final = vars(builtins)
 _CODE: Final = (FunctionType, BuiltinFunctionType)
@@ -60,8 +62,14 @@ def _named(cls: type) -> str:
 class _Classes:
     """The classes as they were: of each the bases, the metaclass, and the members that are code or stand before code."""
 
-    def __init__(self, classes: Iterable[type], wanted: Mapping[int, tuple[type, set[str]]]) -> None:
+    def __init__(
+        self,
+        classes: Iterable[type],
+        wanted: Mapping[int, tuple[type, set[str]]],
+        ran: Iterable[FunctionType],
+    ) -> None:
         kept = list(classes)
+        self._ran = frozenset(map(id, ran))
         above = {id(base) for cls in kept for base in mro_of(cls)[1:]}
         self.leaves = [cls for cls in kept if id(cls) not in above]
         self.all = list({id(base): base for cls in self.leaves for base in mro_of(cls)}.values())
@@ -73,18 +81,33 @@ class _Classes:
             names.update(*[wanted[id(base)][1] for base in line if id(base) in wanted])
             for base in line:
                 self._wanted.setdefault(id(base), set()).update(names)
+        # compilers put some of their own in the place of ``Module``'s, which makes no module of forward's
+        asked = {name for _, names in wanted.values() for name in names}
+        self._idle = {
+            (id(cls), name)
+            for cls in self.all
+            for name in _IDLE
+            if self._is_idle(cls, name) and name not in asked
+        }
         self._members = {id(cls): self._members_of(cls) for cls in self.all if may_change(cls)}
 
     @staticmethod
     def _flags(cls: type) -> int:
         return type_flags(cls) & _COLLECTION
 
+    def _is_idle(self, cls: type, name: str) -> bool:
+        """Whether a class of a library has a constructor that did not run: whoever made an instance of it, or of a class below, ran it."""
+        maker = dict_of(cls).get(name)
+        idle = type(maker) is FunctionType and id(maker) not in self._ran
+        return idle and places.is_library_file(maker.__code__.co_filename)
+
     def _members_of(self, cls: type) -> dict[str, Any]:
         wanted = self._wanted[id(cls)]
         found = {
             name: value
             for name, value in dict_of(cls).items()
-            if name in wanted or (type(name) is str and _is_code(name, value))
+            if (name in wanted or (type(name) is str and _is_code(name, value)))
+            and (id(cls), name) not in self._idle
         }
         return found if ALL not in wanted else {**dict.fromkeys(dict_of(cls)), **found}
 
@@ -241,8 +264,8 @@ class Code:
 
     def __init__(self, seen: Seen, classes: Iterable[type]) -> None:
         self._token = abc.get_cache_token()
-        self._classes = _Classes(classes, seen.wanted)
         self._functions = _Functions(seen.functions())
+        self._classes = _Classes(classes, seen.wanted, self._functions.all)
         self._marks = _Marks(self._classes, self._functions)
         self._names = _Names(seen.names.values(), seen.held.values())
         self._judgements = _Judgements(seen.judgements.values())

@@ -18,6 +18,7 @@ _APART = (
     "isclose", "allclose", "floor", "ceil", "trunc", "round", "frac", "remainder", "fmod", "floor_divide", "div.Tensor_mode", "div.Scalar_mode",
     "divide.Tensor_mode", "divide.Scalar_mode", "linalg", "fft", "polar", "complex", "cdist", "is", "signbit", "sign", "heaviside", "prod", "cumprod", "threshold",
     "hardshrink", "softshrink", "scatter_reduce", "std", "pairwise", "tan", "pow", "float_power", "cross", "einsum", "item", "_local", "bincount", "_assert", "view_as_complex",
+    "cholesky", "qr", "slogdet", "svd",  # PyTorch factors no bfloat16
 )  # fmt: skip
 LARGEST = float.fromhex("0x1.fep+127")
 
