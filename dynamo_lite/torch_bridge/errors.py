@@ -125,6 +125,13 @@ LAYOUT_UNKNOWN: Final = declare(
     hint="call .contiguous() or .clone() on the result first",
     about="Operators that PyTorch lends: its kernels for shapes and for values differ in the strides of their results.",
 )
+TENSOR_PATCHED: Final = declare(
+    "tensor-class-patched",
+    UnsupportedError,
+    "torch.Tensor.{name} was replaced by a function that is not PyTorch's",
+    hint="put PyTorch's own back for the export, and call yours as a function",
+    about="A method of torch.Tensor has another's code in its place, which the fakes of a capture would not run.",
+)
 OUTPUT_DIRTY: Final = declare(
     "autograd-function-writes",
     UnsupportedError,

@@ -20,6 +20,7 @@ from dynamo_lite.torch_bridge.convert import TO_OURS, describe, dtype_of, to_our
 from dynamo_lite.torch_bridge.errors import AUTOCAST
 from dynamo_lite.torch_bridge.fake import TorchFake
 from dynamo_lite.torch_bridge.flags import FLAGS, switches_kept
+from dynamo_lite.torch_bridge.patched import refuse_patched_tensors
 from dynamo_lite.trace.errors import NOT_PYTHON
 from fx_ir import dtypes
 from fx_ir.meta import TensorMeta
@@ -162,6 +163,7 @@ class Library:
             yield from self._session()
 
     def _session(self) -> Iterator[None]:
+        refuse_patched_tensors()
         grad, default = modes.grad_enabled(), dtypes.get_default_dtype()
         torch_grad, torch_default = torch.is_grad_enabled(), torch.get_default_dtype()
         if torch.is_autocast_enabled("cpu"):

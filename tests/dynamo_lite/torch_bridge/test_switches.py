@@ -64,3 +64,23 @@ def test_switches_are_put_back(name: str, strict: bool) -> None:
     else:
         assert program.module()(torch.ones(2)).tolist() == [2.0, 2.0]
     assert read() == before
+
+
+class Relu(nn.Module):
+    def forward(self, x: Any) -> Any:
+        return x.relu()
+
+
+@both_modes
+@pytest.mark.parametrize(
+    "member", [lambda self: self * 10, property(lambda self: torch.relu)], ids=["method", "property"]
+)
+def test_replaced_members_of_tensors_are_refused(
+    member: Any, strict: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(torch.Tensor, "relu", member)
+    with pytest.raises(dl.UnsupportedError, match=r"torch\.Tensor\.relu was replaced") as caught:
+        dl.export(Relu(), (torch.ones(2),), strict=strict)
+    assert caught.value.id == "tensor-class-patched"
+    monkeypatch.undo()
+    assert dl.export(Relu(), (torch.ones(2),), strict=strict).module()(-torch.ones(2)).tolist() == [0.0, 0.0]
