@@ -5,16 +5,18 @@ from __future__ import annotations
 import sys
 from array import array
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 
+from dynamo_lite import places
 from dynamo_lite.library import TensorLibrary
+from dynamo_lite.strict.machine.frame import NULL, cell_value
 from dynamo_lite.strict.machine.slots import inherits
 from dynamo_lite.strict.policy.contents import PLAIN
-from dynamo_lite.strict.policy.origins import Origin, Origins
+from dynamo_lite.strict.policy.origins import Origin, Origins, StepKind
 
 _CONTAINERS: Final = (tuple, list, dict, set, frozenset, deque, bytearray, array, np.ndarray, np.generic)
 _CODE: Final = frozenset(
@@ -65,31 +67,81 @@ def assume_visible(
 
     For a front end that does not see the reads themselves: what is assumed may be more than what was read.
     """
-    names: set[str] = {"training"}
-    asked: set[str] = set()
-    whole = False  # whether namespaces are read as a whole
-    for function in functions:
-        mentioned = mentions(function.__code__)
-        names.update(mentioned.names)
-        asked.update(mentioned.asked)
-        whole = whole or mentioned.whole
-        _assume_globals(origins, function, mentioned.names)
+    named = [*named_functions(functions)]
+    found = [mentions(function.__code__) for function in named]
+    asked = {name for mentioned in found for name in mentioned.asked}
+    names = {"training", *asked}.union(*(mentioned.names for mentioned in found))
+    whole = any(mentioned.whole for mentioned in found)  # whether namespaces are read as a whole
+
+    def take(root: Origin, kind: StepKind, name: str, value: Any) -> None:
+        if type(value) in PLAIN or isinstance(value, _CONTAINERS) or library.is_tensor(value):
+            origins.read_from(root, kind, name, value)
+        elif _is_simple_object(value) and not origins.is_outside(value):
+            origins.read_from(root, kind, name, value)
+            _assume_attributes(library.is_tensor, origins, value, names, set(), _DEPTH)
+
+    for function in named:
+        for space in _namespaces(function):
+            for name in mentions(function.__code__).names:
+                value = space.get(name)
+                if type(value) not in _CODE:
+                    take(globals_root(origins, space), "item", name, value)
         for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
-            try:
-                value = cell.cell_contents
-            except ValueError:
-                continue
-            if type(value) in PLAIN or isinstance(value, _CONTAINERS):
-                origins.read_from(origins.root(f"closure {name}", cell), "cell", name, value)
-    names |= asked
+            value = cell_value(cell)
+            if value is not NULL and (value is None or type(value) not in _CODE):
+                take(origins.root(f"closure {name}", cell), "cell", name, value)
     for _, child in library.named_modules(module):
-        _assume_attributes(origins, child, names, asked, _DEPTH)
+        _assume_attributes(_never, origins, child, names, asked, _DEPTH)
         owner = origins.of(child)
         if whole and owner is not None:
             origins.assume_keys(origins.place(vars(child), owner, "attr", "__dict__"))
 
 
-def _assume_attributes(origins: Origins, owner: Any, names: set[str], asked: set[str], depth: int) -> None:
+def named_functions(functions: Iterable[FunctionType]) -> Iterator[FunctionType]:
+    """These functions, and the user's functions that they name as globals or close over, and so on."""
+    met: set[int] = set()
+    waiting = [*functions][::-1]
+    while waiting:
+        function = waiting.pop()
+        if id(function) in met:
+            continue
+        met.add(id(function))
+        yield function
+        names = mentions(function.__code__).names
+        values = [space.get(name) for space in _namespaces(function) for name in names]
+        values += map(cell_value, function.__closure__ or ())
+        waiting += [
+            value
+            for value in values
+            if type(value) is FunctionType and not places.is_library_file(value.__code__.co_filename)
+        ]
+
+
+def _namespaces(function: FunctionType) -> list[dict[str, Any]]:
+    """The globals of a function, and those of the user's modules that it names: what it names may be an attribute of theirs."""
+    spaces = [function.__globals__]
+    for name in mentions(function.__code__).names:
+        value = function.__globals__.get(name)
+        if type(value) is ModuleType:
+            file = vars(value).get("__file__")
+            if type(file) is str and not places.is_library_file(file):
+                spaces.append(vars(value))
+    return spaces
+
+
+def _never(value: Any) -> bool:
+    """What a module itself holds of tensors is state, which is read at each call."""
+    return False
+
+
+def _assume_attributes(
+    is_tensor: Callable[[Any], bool],
+    origins: Origins,
+    owner: Any,
+    names: set[str],
+    asked: set[str],
+    depth: int,
+) -> None:
     """Attributes of an object that are mentioned: plain values, containers of them, and the same of objects they hold.
 
     An object that a module holds goes on to lack what it lacks of the names that are ``asked`` for.
@@ -101,13 +153,13 @@ def _assume_attributes(origins: Origins, owner: Any, names: set[str], asked: set
             origins.absent(origin, name)
     for name in [name for name in state if name in names]:
         value = state[name]
-        if type(value) in PLAIN or isinstance(value, _CONTAINERS):
+        if type(value) in PLAIN or isinstance(value, _CONTAINERS) or is_tensor(value):
             origins.read(owner, "attr", name, value)
         elif depth and _is_simple_object(value):
             known = origins.is_outside(value)
             origins.read(owner, "attr", name, value)
             if not known:
-                _assume_attributes(origins, value, names, asked, depth - 1)
+                _assume_attributes(is_tensor, origins, value, names, asked, depth - 1)
 
 
 def _is_simple_object(value: Any) -> bool:
@@ -118,14 +170,6 @@ def _is_simple_object(value: Any) -> bool:
         return type(object.__getattribute__(value, "__dict__")) is dict
     except AttributeError:
         return False
-
-
-def _assume_globals(origins: Origins, function: FunctionType, names: Iterable[str]) -> None:
-    namespace = function.__globals__
-    for name in names:
-        value = namespace.get(name)
-        if type(value) not in _CODE and (type(value) in PLAIN or isinstance(value, _CONTAINERS)):
-            origins.read_from(globals_root(origins, namespace), "item", name, value)
 
 
 def globals_root(origins: Origins, namespace: dict[str, Any]) -> Origin:
