@@ -23,19 +23,12 @@ class Flips(nn.Module):
         return x + 1
 
 
-def _cudnn() -> None:
-    torch.backends.cudnn.enabled = False
-
-
-def _mkldnn() -> None:
-    torch.backends.mkldnn.enabled = False
-
-
+C: Any = torch._C  # PyTorch's testing tools forbid to set some of them as attributes
 SWITCHES: dict[str, tuple[Callable[[], Any], Callable[[], Any]]] = {
     "threads": (lambda: torch.set_num_threads(3), torch.get_num_threads),
     "precision": (lambda: torch.set_float32_matmul_precision("medium"), torch.get_float32_matmul_precision),
-    "cudnn": (_cudnn, lambda: torch.backends.cudnn.enabled),
-    "mkldnn": (_mkldnn, lambda: torch.backends.mkldnn.enabled),
+    "cudnn": (lambda: C._set_cudnn_enabled(False), C._get_cudnn_enabled),
+    "mkldnn": (lambda: C._set_mkldnn_enabled(False), C._get_mkldnn_enabled),
     "warnings": (lambda: torch.set_warn_always(True), torch.is_warn_always_enabled),
     "attention": (lambda: torch.backends.cuda.enable_math_sdp(False), torch.backends.cuda.math_sdp_enabled),
     "fast path": (
