@@ -16,13 +16,14 @@ from typing import Any, Final, NamedTuple
 
 from dynamo_lite import collector, dispatch, places
 from dynamo_lite.frontend import Run
+from dynamo_lite.library import TensorLibrary
 from dynamo_lite.native_truth import asked_about
 from dynamo_lite.native_watch import Watch, user_variables, watching
 from dynamo_lite.strict.outcomes import outcome
 from dynamo_lite.strict.policy.code import Code, code_of
 from dynamo_lite.strict.policy.live_check import LiveCheck
 from dynamo_lite.strict.policy.origins import Origins
-from dynamo_lite.strict.policy.roots import assume_visible, mentions, place_module
+from dynamo_lite.strict.policy.roots import assume_named, assume_visible, mentions, place_module
 from dynamo_lite.strict.policy.visible import visible_code
 from dynamo_lite.trace.again import Stray, Written
 from dynamo_lite.trace.calls import ModuleCalls
@@ -261,13 +262,15 @@ def _run(tracer: Tracer, module: Any, forward: Callable[..., Any], call: Callabl
     effects += [*seen.effects.values(), *tracer.given.effects(location_of(forward))]
     assumptions = origins.assumptions()
     live = LiveCheck(origins, module, tracer.library.is_tensor, tracer.state.places())
-    code = partial(_code, origins, modules, functions)
+    code = partial(_code, tracer.library, origins, module, functions)
     return Run(leaves, spec, buffers, effects, assumptions, live, code, strays, written)
 
 
-def _code(origins: Origins, named: list[tuple[str, Any]], functions: list[FunctionType]) -> Code:
-    """What code is taken for granted; asked for by who calls a live module."""
-    return code_of(visible_code(origins, [child for _, child in named], functions), origins)
+def _code(library: TensorLibrary, origins: Origins, module: Any, functions: list[FunctionType]) -> Code:
+    """What code is taken for granted, and what values besides; asked for by who calls a live module."""
+    assume_named(library, origins, module, functions)
+    children = [child for _, child in library.named_modules(module)]
+    return code_of(visible_code(origins, children, functions), origins)
 
 
 def _assume_looks(origins: Origins, named: list[tuple[str, Any]], seen: Watch) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from array import array
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
 from typing import Any, Final, NamedTuple
 
@@ -67,11 +67,27 @@ def assume_visible(
 
     For a front end that does not see the reads themselves: what is assumed may be more than what was read.
     """
-    named = [*named_functions(functions)]
-    found = [mentions(function.__code__) for function in named]
-    asked = {name for mentioned in found for name in mentioned.asked}
-    names = {"training", *asked}.union(*(mentioned.names for mentioned in found))
-    whole = any(mentioned.whole for mentioned in found)  # whether namespaces are read as a whole
+
+    def take(root: Origin, kind: StepKind, name: str, value: Any) -> None:
+        if type(value) in PLAIN or isinstance(value, _CONTAINERS):
+            origins.read_from(root, kind, name, value)
+
+    named = [*functions]
+    for function in named:
+        space = function.__globals__
+        for name in mentions(function.__code__).names:
+            if type(value := space.get(name)) not in _CODE:
+                take(globals_root(origins, space), "item", name, value)
+    _assume_cells(origins, named, take)
+    _assume_of_modules(library, origins, module, named)
+
+
+def assume_named(
+    library: TensorLibrary, origins: Origins, module: Any, functions: Iterable[FunctionType]
+) -> None:
+    """The same, further: what the user's functions name that these call; tensors, and what objects hold."""
+    named = Named(functions)
+    names = {name for function in named.functions for name in mentions(function.__code__).names}
 
     def take(root: Origin, kind: StepKind, name: str, value: Any) -> None:
         if type(value) in PLAIN or isinstance(value, _CONTAINERS) or library.is_tensor(value):
@@ -80,16 +96,30 @@ def assume_visible(
             origins.read_from(root, kind, name, value)
             _assume_attributes(library.is_tensor, origins, value, names, set(), _DEPTH)
 
-    for function in named:
-        for space in _namespaces(function):
-            for name in mentions(function.__code__).names:
-                value = space.get(name)
-                if type(value) not in _CODE:
-                    take(globals_root(origins, space), "item", name, value)
+    for space, wanted in named.spaces.values():
+        for name in wanted:
+            if type(value := space.get(name)) not in _CODE:
+                take(globals_root(origins, space), "item", name, value)
+    _assume_cells(origins, named.functions, take)
+    _assume_of_modules(library, origins, module, named.functions)
+
+
+def _assume_cells(origins: Origins, functions: Iterable[FunctionType], take: Callable[..., None]) -> None:
+    for function in functions:
         for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
             value = cell_value(cell)
             if value is not NULL and (value is None or type(value) not in _CODE):
                 take(origins.root(f"closure {name}", cell), "cell", name, value)
+
+
+def _assume_of_modules(
+    library: TensorLibrary, origins: Origins, module: Any, functions: Iterable[FunctionType]
+) -> None:
+    """What the modules of the tree hold under names that functions mention."""
+    found = [mentions(function.__code__) for function in functions]
+    asked = {name for mentioned in found for name in mentioned.asked}
+    names = {"training", *asked}.union(*(mentioned.names for mentioned in found))
+    whole = any(mentioned.whole for mentioned in found)  # whether namespaces are read as a whole
     for _, child in library.named_modules(module):
         _assume_attributes(_never, origins, child, names, asked, _DEPTH)
         owner = origins.of(child)
@@ -97,36 +127,56 @@ def assume_visible(
             origins.assume_keys(origins.place(vars(child), owner, "attr", "__dict__"))
 
 
-def named_functions(functions: Iterable[FunctionType]) -> Iterator[FunctionType]:
-    """These functions, and the user's functions that they name as globals or close over, and so on."""
-    met: set[int] = set()
-    waiting = [*functions][::-1]
-    while waiting:
-        function = waiting.pop()
-        if id(function) in met:
-            continue
-        met.add(id(function))
-        yield function
-        names = mentions(function.__code__).names
-        values = [space.get(name) for space in _namespaces(function) for name in names]
-        values += map(cell_value, function.__closure__ or ())
-        waiting += [
-            value
-            for value in values
-            if type(value) is FunctionType and not places.is_library_file(value.__code__.co_filename)
-        ]
+class Named:
+    """What functions name, and the user's functions that they name, as globals, in cells or in the user's modules, and so on."""
+
+    def __init__(self, functions: Iterable[FunctionType]) -> None:
+        self.functions: list[FunctionType] = []
+        self.spaces: dict[
+            int, tuple[dict[str, Any], dict[str, None]]
+        ] = {}  # namespaces and the names looked up there
+        self._inner: dict[
+            int, list[dict[str, Any]]
+        ] = {}  # the namespaces of the user's modules that a namespace names
+        self._waiting = [*functions][::-1]
+        met: set[int] = set()
+        while self._waiting:
+            function = self._waiting.pop()
+            if id(function) not in met:
+                met.add(id(function))
+                self.functions.append(function)
+                self._look(function.__globals__, mentions(function.__code__).names)
+                for cell in function.__closure__ or ():
+                    self._follow(cell_value(cell))
+
+    def _look(self, space: dict[str, Any], names: Iterable[str]) -> None:
+        known = self.spaces.setdefault(id(space), (space, {}))[1]
+        inner = self._inner.setdefault(id(space), [])
+        new = [name for name in names if name not in known]
+        known.update(dict.fromkeys(new))
+        for name in new:
+            value = space.get(name)
+            self._follow(value)
+            if type(value) is ModuleType and _is_users(vars(value).get("__file__")):
+                inner.append(vars(value))
+                self._look_within(vars(value), known)
+        for each in inner:
+            self._look_within(each, new)
+
+    def _look_within(self, space: dict[str, Any], names: Iterable[str]) -> None:
+        """What is named may be an attribute of a module."""
+        known = self.spaces.setdefault(id(space), (space, {}))[1]
+        for name in [name for name in names if name in space and name not in known]:
+            known[name] = None
+            self._follow(space[name])
+
+    def _follow(self, value: Any) -> None:
+        if type(value) is FunctionType and _is_users(value.__code__.co_filename):
+            self._waiting.append(value)
 
 
-def _namespaces(function: FunctionType) -> list[dict[str, Any]]:
-    """The globals of a function, and those of the user's modules that it names: what it names may be an attribute of theirs."""
-    spaces = [function.__globals__]
-    for name in mentions(function.__code__).names:
-        value = function.__globals__.get(name)
-        if type(value) is ModuleType:
-            file = vars(value).get("__file__")
-            if type(file) is str and not places.is_library_file(file):
-                spaces.append(vars(value))
-    return spaces
+def _is_users(file: Any) -> bool:
+    return type(file) is str and not places.is_library_file(file)
 
 
 def _never(value: Any) -> bool:
